@@ -1,0 +1,3 @@
+"""DevClaw: group chats become software teams."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""What runs in a worker's terminal, and how a task is put to it."""

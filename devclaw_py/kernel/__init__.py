@@ -1,0 +1,1 @@
+"""The only places that touch the machine: files, programs, locks, the clock."""

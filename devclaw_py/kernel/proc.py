@@ -1,0 +1,71 @@
+"""Starting programs: argument lists, never shell strings, always with a time limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from devclaw_py.kernel.locks import HELD
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a program ended. ``out`` and ``err`` are UTF-8 with undecodable bytes as escapes."""
+
+    code: int
+    out: str
+    err: str
+
+
+class NotAnswered(Exception):
+    """The program could not be started, or did not end in time and was killed."""
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    with_locks: bool = False,
+) -> Done:
+    """Run a program to its end; ``env`` None means this process's environment.
+
+    ``with_locks`` lets it and its children inherit the locks held here, so that they stay held while it lives, even
+    when this process is killed. On time-out the whole process group is killed.
+
+    Raises:
+        NotAnswered: see above; the message names the program.
+    """
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=HELD.get() if with_locks else (),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NotAnswered(f"{argv[0]} could not be started: {error.strerror}") from error
+    with process:
+        try:
+            out, err = process.communicate(None if stdin is None else stdin.encode(), timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise NotAnswered(f"{argv[0]} did not end within {timeout_s:g} s and was killed") from None
+    return Done(process.returncode, _text(out), _text(err))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="backslashreplace")

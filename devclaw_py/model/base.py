@@ -1,0 +1,12 @@
+"""The base of every value that crosses a boundary."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class Value(BaseModel):
+    """An immutable record: snake_case in Python, camelCase outside, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)

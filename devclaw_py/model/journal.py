@@ -1,0 +1,121 @@
+"""What survives a crash: intents, attempts, wishes and what still has to be told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Self
+
+from pydantic import Field
+
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.base import Value
+from devclaw_py.model.pipeline import Result, Role, State, Tier
+
+
+class Intent(Value):
+    """An operation begun. Written before its first effect, marked after each, deleted with its audit line.
+
+    ``phase`` counts the rows whose effect is known to have happened; the row after it may have happened. ``undoing``
+    is set before the first undo and never taken back. ``next_try`` is set when the intent is parked.
+    """
+
+    op: str
+    kind: str
+    tool: str
+    group_id: str
+    issue: int | None = None
+    role: Role | None = None
+    tier: Tier | None = None
+    session: str | None = None
+    attempt: int | None = None
+    source: State | None = None
+    target: State | None = None
+    payload: dict[str, Any] = Field(default_factory=dict)
+    phase: int = 0
+    undoing: bool = False
+    caller: str = ""
+    owner: int = 0
+    at: datetime
+    next_try: datetime | None = None
+    tries: int = 0
+
+    def knowing(self, **facts: object) -> Self:
+        """Return the intent with further facts in its payload; they are saved with the next mark."""
+        return self.model_copy(update={"payload": {**self.payload, **facts}})
+
+
+class Report(Value):
+    """What a worker says of its task."""
+
+    result: Result
+    summary: str = ""
+
+
+class Attempt(Value):
+    """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
+
+    ``ended`` with ``reason`` "void" means that the worker never saw it. ``outcome`` is the first answer to its report.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    role: Role
+    tier: Tier
+    session: str
+    op: str
+    commit: str | None = None
+    accepted: datetime | None = None
+    started: datetime
+    ended: datetime | None = None
+    reason: str | None = None
+    report: Report | None = None
+    outcome: dict[str, Any] | None = None
+
+
+class Wish(Value):
+    """A pickup that should follow; it waits until the seat is free."""
+
+    group_id: str
+    issue: int
+    role: Role
+    tier: Tier | None = None
+    cause: str = "chain"
+    at: datetime
+
+
+class OutboxRow(Value):
+    """One announcement that a group has yet to be told. ``key`` is unique: the same row is queued once."""
+
+    key: str
+    group_id: str
+    announcement: Announcement
+    at: datetime
+    sent: datetime | None = None
+    tries: int = 0
+    next_try: datetime | None = None
+
+
+class AuditLine(Value):
+    """One line of audit.log. ``facts`` follow the named fields; see `memory/README.md` for the events."""
+
+    ts: datetime
+    event: str
+    op: str
+    caller: str
+    project: str | None = None
+    group_id: str | None = None
+    issue: int | None = None
+    facts: dict[str, Any] = Field(default_factory=dict)
+
+
+class Closing(Value):
+    """Everything that becomes true in the transaction that ends an operation."""
+
+    lines: tuple[AuditLine, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()
+    wish: Wish | None = None
+    fulfilled: Wish | None = None
+    attempt: Attempt | None = None
+    request_id: str | None = None
+    answer: dict[str, Any] | None = None

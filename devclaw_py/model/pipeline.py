@@ -1,0 +1,86 @@
+"""Roles, tiers and states: the closed sets the pipeline is made of."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a worker does in a project."""
+
+    DEV = "dev"
+    QA = "qa"
+
+    @property
+    def other(self) -> Role:
+        """The role on the far side of the pipeline."""
+        return Role.QA if self is Role.DEV else Role.DEV
+
+
+class Tier(StrEnum):
+    """How senior a worker is; each maps to a model. ``qa`` is the only tier of the qa role."""
+
+    JUNIOR = "junior"
+    MEDIOR = "medior"
+    SENIOR = "senior"
+    QA = "qa"
+
+    @property
+    def role(self) -> Role:
+        """The role that this tier belongs to."""
+        return Role.QA if self is Tier.QA else Role.DEV
+
+
+class StateKind(StrEnum):
+    """What a state means for the pipeline."""
+
+    HOLD = "hold"
+    QUEUE = "queue"
+    ACTIVE = "active"
+    TERMINAL = "terminal"
+
+
+class State(StrEnum):
+    """The state labels, spelled as people see them in the tracker."""
+
+    PLANNING = "Planning"
+    TO_DO = "To Do"
+    DOING = "Doing"
+    TO_TEST = "To Test"
+    TESTING = "Testing"
+    TO_IMPROVE = "To Improve"
+    REFINING = "Refining"
+    DONE = "Done"
+
+
+class Result(StrEnum):
+    """What a worker may report."""
+
+    DONE = "done"
+    PASS = "pass"
+    FAIL = "fail"
+    REFINE = "refine"
+    BLOCKED = "blocked"
+
+
+class Provider(StrEnum):
+    """Where a project's issues live."""
+
+    LOCAL = "local"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+class RoleExecution(StrEnum):
+    """Whether dev and qa of one project may work at the same time."""
+
+    PARALLEL = "parallel"
+    SEQUENTIAL = "sequential"
+
+
+class Integration(StrEnum):
+    """Who merges tested work into the base branch."""
+
+    DEVCLAW = "devclaw"
+    HUMAN = "human"
+    WORKER = "worker"

@@ -1,0 +1,128 @@
+"""A project as it stands in projects.json."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.alias_generators import to_camel
+
+from devclaw_py.model.pipeline import Integration, Provider, Role, RoleExecution, State, Tier
+
+TMUX_KEY = "tmux:"
+
+
+class Kept(BaseModel):
+    """A record of the registry: fields that devclaw does not know are kept when it writes."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+
+class Seat(Kept):
+    """A role in a project: idle, or busy with exactly one task.
+
+    ``sessions`` outlives the task, so the next task of the tier continues in the same conversation. ``issue_id`` is a
+    string on disk, as the original writes it; `issue` is its number.
+    """
+
+    active: bool = False
+    issue_id: str | None = None
+    model: str | None = None
+    start_time: datetime | None = None
+    sessions: dict[str, str | None] = Field(default_factory=dict)
+    attempt: int | None = None
+    previous_state: State | None = None
+
+    @field_validator("issue_id", mode="before")
+    @classmethod
+    def _text(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) else value
+
+    @property
+    def issue(self) -> int | None:
+        """The number of the task in the seat; the first of a comma list written by the original."""
+        first = (self.issue_id or "").split(",")[0].strip().lstrip("#")
+        return int(first) if first.isdecimal() else None
+
+    @property
+    def tier(self) -> Tier | None:
+        """The tier of the current or the last task."""
+        return next((tier for tier in Tier if tier.value == self.model), None)
+
+    def session(self, tier: Tier) -> str | None:
+        """The tmux session name kept for ``tier``, or None when there is none of ours."""
+        key = self.sessions.get(tier) or ""
+        return key.removeprefix(TMUX_KEY) if key.startswith(TMUX_KEY) else None
+
+    def holds(self, issue: int, attempt: int | None) -> bool:
+        """Whether the seat is busy with this attempt; an attempt of None means any."""
+        return self.active and self.issue == issue and attempt in (None, self.attempt)
+
+    def take(self, issue: int, *, tier: Tier, session: str, attempt: int, previous_state: State, at: datetime) -> Self:
+        """Return the seat busy with one task, its session remembered under the tier."""
+        return self.model_copy(
+            update={
+                "active": True,
+                "issue_id": str(issue),
+                "model": tier.value,
+                "start_time": at,
+                "sessions": {**self.sessions, tier.value: TMUX_KEY + session},
+                "attempt": attempt,
+                "previous_state": previous_state,
+            }
+        )
+
+    def release(self) -> Self:
+        """Return the seat idle; sessions and the last tier are kept."""
+        return self.model_copy(
+            update={"active": False, "issue_id": None, "start_time": None, "attempt": None, "previous_state": None}
+        )
+
+
+def empty_seat(role: Role) -> Seat:
+    """Return an idle seat with one empty session slot for each tier of the role."""
+    return Seat(sessions={tier.value: None for tier in Tier if tier.role is role})
+
+
+class Project(Kept):
+    """A repository and its issues, bound to one chat group.
+
+    ``group_id`` is the key in the registry and is not written into the entry. ``repo`` is kept as the user wrote it;
+    `repo_path` is where it is.
+    """
+
+    group_id: str = Field(exclude=True)
+    name: str
+    repo: str
+    group_name: str = ""
+    base_branch: str = "main"
+    deploy_branch: str = ""
+    deploy_url: str = ""
+    auto_chain: bool = False
+    role_execution: RoleExecution = RoleExecution.PARALLEL
+    slug: str = ""
+    provider: Provider = Provider.LOCAL
+    integration: Integration = Integration.DEVCLAW
+    channel: str | None = None
+    models: dict[str, str] = Field(default_factory=dict)
+    dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
+    qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
+
+    @property
+    def repo_path(self) -> Path:
+        """The repository's folder, ``~`` expanded."""
+        return Path(self.repo).expanduser()
+
+    def seat(self, role: Role) -> Seat:
+        """Return the role's seat."""
+        return self.dev if role is Role.DEV else self.qa
+
+    def with_seat(self, role: Role, seat: Seat) -> Self:
+        """Return a copy of the project with ``seat`` in the role's place."""
+        return self.model_copy(update={role.value: seat})
+
+    def on_disk(self) -> dict[str, Any]:
+        """Return the entry as it is written into projects.json."""
+        return self.model_dump(mode="json", by_alias=True)

@@ -1,0 +1,106 @@
+"""Every setting, its type and its default. docs/reference/settings.md is generated from this page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from devclaw_py.model.pipeline import Tier
+
+Seconds = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """One section of devclaw.toml: keys as they are written there, unknown ones refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentSettings(Section):
+    """What runs in a worker's terminal."""
+
+    kind: Literal["claude", "scripted"] = Field("claude", description="The agent in the pane.")
+    program: tuple[str, ...] = Field(
+        (), description="The scripted agent's program and its arguments, run once for each task."
+    )
+    permission_mode: str = Field("dontAsk", description="Claude Code's permission mode.")
+    allow: tuple[str, ...] = Field((), description="Claude Code's allow list.")
+    claude_bin: str = Field("claude", description="Claude Code's program.")
+
+
+class ModelSettings(Section):
+    """The model of each tier, written as OpenClaw writes models."""
+
+    junior: str = Field("anthropic/claude-haiku-4-5", description="Typos, single-file fixes, small changes.")
+    medior: str = Field("anthropic/claude-sonnet-4-5", description="Features, bug fixes, changes over several files.")
+    senior: str = Field("anthropic/claude-opus-4-5", description="Architecture, migrations, security.")
+    qa: str = Field("anthropic/claude-sonnet-4-5", description="Reviews and test runs.")
+
+    def of(self, tier: Tier) -> str:
+        """Return the model of ``tier``."""
+        model: str = getattr(self, tier.value)
+        return model
+
+
+class TerminalSettings(Section):
+    """The tmux server of the workspace."""
+
+    socket: str = Field(
+        "", description="tmux socket name; empty: `devclaw-` and 8 hex digits of the workspace path's sha256."
+    )
+    width: Count = Field(200, description="Columns of a worker's terminal.")
+    height: Count = Field(50, description="Rows of a worker's terminal.")
+
+
+class TimeoutSettings(Section):
+    """How long devclaw waits before it says so."""
+
+    lock_s: Seconds = Field(30, description="For a project that another operation holds.")
+    report_lock_s: Seconds = Field(10, description="The same, for a report that is already in the journal.")
+    ready_s: Seconds = Field(60, description="For a session to be ready after its start.")
+    receipt_s: Seconds = Field(20, description="For a worker to accept its task message.")
+    tracker_s: Seconds = Field(15, description="For one answer of an issue tracker.")
+    git_s: Seconds = Field(60, description="For one git command.")
+    tmux_s: Seconds = Field(5, description="For one tmux command.")
+    stall_min: Seconds = Field(15, description="Minutes of silence after which a working session counts as stalled.")
+
+
+class LimitSettings(Section):
+    """Bounds that keep a night affordable."""
+
+    sessions: int = Field(
+        0, ge=0, description="Worker sessions of the workspace; 0: the smaller of 12 and free memory / 200 MB."
+    )
+    attempts: Count = Field(4, description="Dev attempts at one task before only a person's pickup goes on with it.")
+    body_chars: Count = Field(65536, description="Characters of an issue's text or a comment that are accepted.")
+    comments: Count = Field(20, description="Newest comments of an issue that a task message carries.")
+
+
+class NotifySettings(Section):
+    """How announcements reach a group when devclaw sends them itself."""
+
+    kind: Literal["none", "command"] = Field(
+        "none",
+        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input.",
+    )
+    argv: tuple[str, ...] = Field((), description="The command and its arguments; exit 0 means delivered.")
+
+
+class AuditSettings(Section):
+    """The audit log's files."""
+
+    max_bytes: Count = Field(64 * 1024 * 1024, description="Size at which audit.log is rotated to audit.log.1.gz.")
+
+
+class Settings(Section):
+    """All sections."""
+
+    agent: AgentSettings = AgentSettings()
+    models: ModelSettings = ModelSettings()
+    terminal: TerminalSettings = TerminalSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    limits: LimitSettings = LimitSettings()
+    notify: NotifySettings = NotifySettings()
+    audit: AuditSettings = AuditSettings()

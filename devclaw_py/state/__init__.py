@@ -1,0 +1,1 @@
+"""What survives a crash: the registry, the audit log and the journal."""

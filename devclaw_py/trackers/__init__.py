@@ -1,0 +1,1 @@
+"""The issue trackers devclaw can talk to."""

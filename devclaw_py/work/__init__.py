@@ -1,0 +1,1 @@
+"""A task's work: worktrees, branches, rescue, merge."""

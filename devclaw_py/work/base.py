@@ -1,0 +1,156 @@
+"""The Work port: what devclaw asks of a repository.
+
+Adapters: `work.git` and `work.memory`. Nothing here ever deletes a commit or overwrites an unsaved file.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from devclaw_py.model.base import Value
+from devclaw_py.model.finding import Finding
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.project import Project
+
+
+class Desk(Value):
+    """Role and tier of a project: one worktree beside the repository and one session that runs there for good."""
+
+    slug: str
+    role: Role
+    tier: Tier
+    worktree: Path
+
+    @property
+    def session(self) -> str:
+        """The session's name."""
+        return f"{self.slug}-{self.role}-{self.tier}"
+
+
+class Rescue(Value):
+    """Work that was found where a checkout had to change, and the ref that keeps it."""
+
+    ref: str
+    commit: str
+    issue: int | None
+    what: str
+
+
+class Prepared(Value):
+    """A desk ready for a task.
+
+    ``branch`` is None where qa has no branch to test and stands on the base's head. ``commit`` is what is checked
+    out. ``cleared`` names stale lock files of git that were removed.
+    """
+
+    branch: str | None
+    commit: str
+    rescued: tuple[Rescue, ...] = ()
+    cleared: tuple[str, ...] = ()
+
+
+class Kept(Value):
+    """What became of the work when a dev says done."""
+
+    commit: str | None
+    pushed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class MergeKind(StrEnum):
+    """What a merge of tested work would do."""
+
+    CLEAN = "clean"
+    NOTHING = "nothing"
+    CONFLICT = "conflict"
+    NEWER = "newer"
+    WAITING = "waiting"
+
+
+class MergePlan(Value):
+    """A merge computed aside; nothing of it is visible yet.
+
+    ``base`` is the base branch's head that it builds on, ``commit`` the merge commit. CONFLICT names ``paths``,
+    NEWER the commits after the tested one in ``reason``, WAITING why the main checkout cannot follow, NOTHING that
+    there is no work to merge.
+    """
+
+    kind: MergeKind
+    base: str
+    commit: str | None = None
+    paths: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Work(Protocol):
+    """All git of one machine. Every method raises `RepositoryError` when git refuses or cannot answer."""
+
+    def check(self, project: Project) -> None:
+        """Prove that the repository exists, has commits and has the base branch; bare ones are refused."""
+        ...
+
+    def desk(self, project: Project, role: Role, tier: Tier) -> Desk:
+        """Return the desk; nothing is made."""
+        ...
+
+    def branch(self, project: Project, issue: int, title: str) -> str:
+        """Return the task's branch: the existing ``devclaw/<issue>-*``, else the name it would get."""
+        ...
+
+    def ensure_desk(self, project: Project, desk: Desk) -> tuple[str, ...]:
+        """Make the desk's worktree, detached at the base branch, if missing; return stale git locks it removed."""
+        ...
+
+    def prepare_dev(
+        self,
+        project: Project,
+        desk: Desk,
+        *,
+        issue: int,
+        branch: str,
+        leaving: tuple[int, int] | None,
+        free: frozenset[Path],
+    ) -> Prepared:
+        """Check the task's branch out at the desk; made from the base branch if it does not exist.
+
+        Unsaved or half-merged work found there is first saved to a rescue ref of ``leaving`` (issue, attempt), the
+        task that left it. A branch checked out at another desk in ``free`` is saved and detached there.
+
+        Raises:
+            RepositoryError: the branch is checked out in the main checkout, a foreign worktree, or a desk at work.
+        """
+        ...
+
+    def prepare_qa(self, project: Project, desk: Desk, *, branch: str, leaving: tuple[int, int] | None) -> Prepared:
+        """Let the desk stand detached on the branch's head, or on the base's head where there is no branch."""
+        ...
+
+    def keep(self, project: Project, desk: Desk, *, branch: str) -> Kept:
+        """Fetch and plain push of the branch where there is a remote; warn of no commits or a dirty worktree."""
+        ...
+
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+        """Compute the merge of ``tested`` into the base branch without touching any ref or checkout."""
+        ...
+
+    def publish(self, project: Project, plan: MergePlan) -> None:
+        """Move the base branch from ``plan.base`` to ``plan.commit``; fast-forward a clean main checkout on it.
+
+        Raises:
+            RepositoryError: the base branch moved meanwhile (``retryable``), or the checkout cannot follow.
+        """
+        ...
+
+    def published(self, project: Project, plan: MergePlan) -> bool:
+        """Say whether exactly ``plan.commit`` is the base's head or in its first-parent history, checkout following."""
+        ...
+
+    def merged(self, project: Project, issue: int) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch."""
+        ...
+
+    def diagnose(self, project: Project | None) -> list[Finding]:
+        """Return what doctor should say about git and a project's repository."""
+        ...
