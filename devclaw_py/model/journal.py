@@ -54,7 +54,7 @@ class Report(Value):
 class Attempt(Value):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
-    ``ended`` with ``reason`` "void" means that the worker never saw it. ``outcome`` is the first answer to its report.
+    ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup. ``outcome`` is the first answer to its report.
     """
 
     group_id: str
@@ -64,6 +64,8 @@ class Attempt(Value):
     tier: Tier
     session: str
     op: str
+    title: str = ""
+    url: str = ""
     commit: str | None = None
     accepted: datetime | None = None
     started: datetime
@@ -110,8 +112,12 @@ class AuditLine(Value):
 
 
 class Closing(Value):
-    """Everything that becomes true in the transaction that ends an operation."""
+    """Everything that becomes true in the transaction that ends an operation.
 
+    ``facts`` go into the audit line that every operation has under its tool's name; ``lines`` are further ones.
+    """
+
+    facts: dict[str, Any] = Field(default_factory=dict)
     lines: tuple[AuditLine, ...] = ()
     outbox: tuple[OutboxRow, ...] = ()
     wish: Wish | None = None

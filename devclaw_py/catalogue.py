@@ -1,0 +1,188 @@
+"""Every tool, and the one door through which all are called.
+
+The command line, MCP, the OpenClaw manifest and docs/reference/tools.md follow `ALL`.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from devclaw_py.app import App
+from devclaw_py.chat.pump import pump
+from devclaw_py.errors import DevClawError, InvalidArguments
+from devclaw_py.model.caller import Caller, CallerKind
+from devclaw_py.model.journal import AuditLine
+from devclaw_py.operations.ending import failure
+from devclaw_py.operations.steps import Answered, Call
+from devclaw_py.operations.wishes import carry_out, new_op
+from devclaw_py.rules.callers import bind_group, check_caller
+from devclaw_py.tools import (
+    devclaw_setup,
+    project_register,
+    project_update,
+    queue_status,
+    session_health,
+    task_comment,
+    task_complete,
+    task_create,
+    task_pickup,
+    task_update,
+)
+from devclaw_py.tools.base import Args, Group, GroupArgs, Tool
+
+ALL = (
+    task_pickup.TOOL,
+    task_complete.TOOL,
+    task_create.TOOL,
+    task_update.TOOL,
+    task_comment.TOOL,
+    queue_status.TOOL,
+    session_health.TOOL,
+    project_register.TOOL,
+    project_update.TOOL,
+    devclaw_setup.TOOL,
+)
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
+
+# Under which name a tool's answer carries the pickup that followed it.
+FOLLOWED = {"task_complete": "autoChain", "task_create": "pickup"}
+
+# Facts of an answer that its audit line repeats when the tool has no operation of its own.
+AUDITED = ("changed", "counts", "healthy", "issuesFound", "fixesApplied", "pending", "reason", "result", "repeated")
+
+
+def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Check the arguments and the caller, run the tool, leave one audit line, carry out what should follow.
+
+    Always answers one JSON object; a failure is one with ``success`` false.
+    """
+    context = Call(op=new_op(), tool=name, caller=caller)
+    group_id, args = arguments.get("projectGroupId"), None
+    try:
+        tool = _find(name)
+        args = _bind(_parse(tool, arguments), tool, caller)
+        group_id = getattr(args, "project_group_id", None)
+        _check(app, tool, args, caller)
+        answer = _kept(app, args, context) or tool.run(app, context, args)
+    except Answered as answered:
+        answer = {**answered.answer, "repeated": True}
+    except DevClawError as error:
+        answer = failure(error)
+    except Exception as error:
+        # The door is the one place where a bug becomes an answer; the trace goes to the log.
+        traceback.print_exc(file=sys.stderr)
+        answer = failure(DevClawError(f"{name} met a bug: {type(error).__name__}: {error}; its trace is on stderr"))
+    if context.settled:
+        answer["settled"] = context.settled
+    _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
+    if group_id is not None and TOOLS[name].writes and (answer["success"] or context.settled):
+        _follow(app, context, answer, group_id)
+    return answer
+
+
+def _find(name: str) -> Tool:
+    if name not in TOOLS:
+        raise InvalidArguments(f"there is no tool {name}; there are {', '.join(TOOLS)}")
+    return TOOLS[name]
+
+
+def _parse(tool: Tool, arguments: Mapping[str, Any]) -> Args:
+    try:
+        return tool.args.model_validate(dict(arguments))
+    except ValidationError as error:
+        told = "; ".join(_complaint(found) for found in error.errors(include_url=False))
+        allowed = ", ".join(field.alias or name for name, field in tool.args.model_fields.items())
+        raise InvalidArguments(f"{tool.name}: {told}", hint=f"parameters: {allowed}") from None
+
+
+def _complaint(found: Any) -> str:
+    where = ".".join(str(part) for part in found["loc"]) or "arguments"
+    message = found["msg"].removeprefix("Value error, ")
+    return f"{where}: {message[:1].lower()}{message[1:]}"
+
+
+def _bind(args: Args, tool: Tool, caller: Caller) -> Args:
+    if tool.group is Group.NONE or not isinstance(args, GroupArgs):
+        return args
+    needed = tool.group is Group.NEEDED
+    group_id = bind_group(caller, tool.name, args.project_group_id, needed=needed)
+    return args.model_copy(update={"project_group_id": group_id})
+
+
+def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
+    own: set[int] = set()
+    if caller.kind is CallerKind.WORKER and caller.group_id is not None:
+        own = {a.issue for a in app.store.journal.attempts(caller.group_id) if a.session == caller.session}
+    check_caller(
+        caller,
+        tool.name,
+        role=getattr(args, "role", None),
+        issue=getattr(args, "issue_id", None),
+        own_issues=own,
+        picks_up=bool(getattr(args, "pickup", False)),
+    )
+
+
+def _kept(app: App, args: Args, context: Call) -> dict[str, Any] | None:
+    """Return the first answer to this request id, if there is one."""
+    context.request_id = getattr(args, "request_id", None)
+    if context.request_id is None:
+        return None
+    kept = app.store.journal.answer(getattr(args, "project_group_id", None) or "", context.request_id)
+    return None if kept is None else {**kept, "repeated": True}
+
+
+def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
+    """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
+    if answer.get("pending"):
+        _mark_lined(app, context.op)
+    try:
+        for outcome in carry_out(app, group_id):
+            if outcome["issueId"] == answer.get("issueId") and context.tool in FOLLOWED:
+                answer[FOLLOWED[context.tool]] = outcome
+            else:
+                answer.setdefault("followed", []).append(outcome)
+        pump(app.store, app.notifier, app.clock, group_id=group_id)
+    except DevClawError as error:
+        # The call itself is done and said so; what should follow is durable and tried again.
+        answer["warning"] = str(error)
+    if context.request_id is not None and answer["success"] and not answer.get("repeated"):
+        app.store.journal.keep_answer(group_id, context.request_id, answer)
+
+
+def _mark_lined(app: App, op: str) -> None:
+    """Note that the call has its audit line, so that its end becomes `operation_settled`."""
+    intent = app.store.journal.intent(op)
+    if intent is not None:
+        app.store.journal.mark(intent.knowing(lined=True))
+
+
+def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
+    found = getattr(args, "issue_id", None) or answer.get("issueId")
+    return found if isinstance(found, int) else None
+
+
+def _audit(
+    app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None
+) -> None:
+    """Write the call's line unless its operation has written it already."""
+    facts: dict[str, Any] = {"ok": bool(answer.get("success"))}
+    if "error" in answer:
+        facts["error"] = answer["error"]["code"]
+    facts |= {name: answer[name] for name in AUDITED if name in answer}
+    app.store.audit.append_once(
+        AuditLine(
+            ts=app.clock.now(),
+            event=context.tool,
+            op=context.op,
+            caller=str(context.caller),
+            group_id=None if group_id is None else str(group_id),
+            issue=issue,
+            facts=facts,
+        )
+    )

@@ -1,0 +1,162 @@
+"""task_complete: the report is in the journal before anything else, and is never lost."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import Conflict, InvalidArguments, NotActive, ProjectBusy
+from devclaw_py.model.caller import CallerKind
+from devclaw_py.model.journal import Attempt, Intent, Report
+from devclaw_py.model.pipeline import Result, Role
+from devclaw_py.model.project import Project
+from devclaw_py.operations.shared import ref_of
+from devclaw_py.operations.completion_steps import COMPLETE
+from devclaw_py.operations.pickup import next_attempt
+from devclaw_py.operations.recovery import project_held
+from devclaw_py.operations.steps import Call
+from devclaw_py.rules import announce, workflow
+
+
+def complete(
+    app: App,
+    call: Call,
+    *,
+    group_id: str,
+    role: Role,
+    result: Result,
+    summary: str = "",
+    attempt: int | None = None,
+    issue: int | None = None,
+) -> dict[str, Any]:
+    """Take a worker's report and carry it out; the answer is ``pending`` when it has to wait.
+
+    The same report again answers the first outcome with ``repeated``.
+
+    Raises:
+        InvalidArguments: the role cannot report that, or the attempt's issue is missing.
+        NotActive, StaleAttempt: there is nothing that this report could end.
+        Conflict: somebody moved the issue meanwhile; the report is kept as a comment.
+    """
+    project = app.store.registry.get(group_id)
+    target = workflow.completion_target(role, result)
+    ending = _find_attempt(app, call, project, role, issue=issue, number=attempt)
+    report = Report(result=result, summary=summary)
+    intent = _intent(app, call, project, ending, report).model_copy(update={"target": target})
+
+    fresh = app.store.journal.report(intent, report)
+    app.faults.hit(COMPLETE.points[0])
+
+    ended = _settle_report(app, call, ending)
+    if ended.outcome is None:
+        return _pending(app, call, intent, ended) | ({} if fresh else {"repeated": True})
+    if "error" in ended.outcome:
+        raise Conflict(ended.outcome["error"]["message"], hint=ended.outcome["error"].get("hint"))
+    return ended.outcome | ({} if fresh else {"repeated": True})
+
+
+def _find_attempt(
+    app: App, call: Call, project: Project, role: Role, *, issue: int | None, number: int | None
+) -> Attempt:
+    seat = project.seat(role)
+    if number is None and call.caller.kind is CallerKind.WORKER:
+        raise InvalidArguments("a worker's report needs the attempt number", hint="it stands in your task message")
+    if number is None:
+        if not seat.active or seat.issue is None or issue not in (None, seat.issue):
+            what = f"holds #{seat.issue}" if seat.active else "holds no task"
+            asked = f"#{issue}" if issue is not None else "a task"
+            raise NotActive(f"{role} of {project.name} {what}; there is no report to take for {asked}")
+        issue, number = seat.issue, seat.attempt
+        if number is None:
+            return _adopt(app, project, role, issue)
+    if issue is None:
+        if seat.attempt != number or seat.issue is None:
+            raise InvalidArguments("a report with an attempt number needs issueId, too: attempts are counted per issue")
+        issue = seat.issue
+    for attempt in app.store.journal.attempts(project.group_id, issue):
+        if (attempt.number, attempt.role) == (number, role):
+            return attempt
+    raise NotActive(f"{role} of {project.name} never had attempt {number} of issue #{issue}; nothing was reported")
+
+
+def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
+    """Give a number to a seat that was taken before devclaw counted attempts, as the original's are."""
+    seat, now = project.seat(role), app.clock.now()
+    tier = seat.tier or workflow.default_tier(role)
+    adopted = Attempt(
+        group_id=project.group_id,
+        issue=issue,
+        number=next_attempt(app, project, issue),
+        role=role,
+        tier=tier,
+        session=seat.session(tier) or app.work.desk(project, role, tier).session,
+        op="adopted",
+        accepted=seat.start_time or now,
+        started=seat.start_time or now,
+    )
+    app.store.journal.save_attempt(adopted)
+    update = {"attempt": adopted.number}
+    app.store.registry.change(
+        project.group_id, lambda found: found.with_seat(role, found.seat(role).model_copy(update=update))
+    )
+    return adopted
+
+
+def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Report) -> Intent:
+    return Intent(
+        op=call.op,
+        kind=COMPLETE.kind,
+        tool=call.tool,
+        group_id=project.group_id,
+        issue=ending.issue,
+        role=ending.role,
+        tier=ending.tier,
+        session=ending.session,
+        attempt=ending.number,
+        source=workflow.ACTIVE[ending.role],
+        payload={
+            "project": project.name,
+            "title": ending.title,
+            "url": ending.url,
+            "result": report.result.value,
+            "summary": report.summary,
+            "reason": "" if report.result in (Result.DONE, Result.PASS) else report.summary,
+            "requestId": call.request_id,
+        },
+        phase=1,
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=app.clock.now(),
+    )
+
+
+def _settle_report(app: App, call: Call, ending: Attempt) -> Attempt:
+    """Carry the report out if the project can be had in time, and return its attempt as it is then."""
+    try:
+        with project_held(app, ending.group_id, call, wait_s=app.settings.timeouts.report_lock_s, reporting=True):
+            pass  # the report stands in the journal: settling the project settles it, in its turn
+    except ProjectBusy as busy:
+        call.settled.append(str(busy))
+    tries = app.store.journal.attempts(ending.group_id, ending.issue)
+    return next(attempt for attempt in tries if attempt.number == ending.number)
+
+
+def _pending(app: App, call: Call, intent: Intent, ended: Attempt) -> dict[str, Any]:
+    """Return the answer of a report that is safe in the journal and cannot be carried out yet."""
+    kept = app.store.journal.intents(ended.group_id)
+    waiting = next((i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent)
+    reason = waiting.payload.get("waits") or "another operation holds the project"
+    return {
+        "success": True,
+        "pending": True,
+        "reason": reason,
+        "project": intent.payload["project"],
+        "groupId": intent.group_id,
+        "issueId": ended.issue,
+        "role": ended.role.value,
+        "attempt": ended.number,
+        "result": intent.payload["result"],
+        "announcement": plain(announce.waits(ref_of(intent), reason)),
+    }

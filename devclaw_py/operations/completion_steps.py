@@ -1,0 +1,224 @@
+"""The rows of task_complete: the report first, then the work, then the label, the seat last."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import RepositoryError
+from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
+from devclaw_py.operations.ending import completed, conflicted
+from devclaw_py.operations.shared import (
+    attempt_of,
+    desk_of,
+    project_of,
+    ref_of,
+    release_seat,
+    seat_of,
+    source_of,
+    target_of,
+    tracker_of,
+)
+from devclaw_py.operations.steps import Operation, Step, Waits, never, note, nothing
+from devclaw_py.rules import announce, workflow
+from devclaw_py.rules.comments import marker, report_comment
+from devclaw_py.trackers import move
+from devclaw_py.trackers.move import Moved
+from devclaw_py.work.base import MergeKind, MergePlan
+
+REPLANS = 5
+
+
+def result_of(intent: Intent) -> Result:
+    """Return the result that counts: a pass that cannot be merged has become a fail."""
+    return Result(intent.payload["result"])
+
+
+def is_conflict(intent: Intent) -> bool:
+    """Say whether somebody else's move has beaten the report."""
+    return "movedTo" in intent.payload
+
+
+def _keep(app: App, intent: Intent) -> Intent:
+    if result_of(intent) is not Result.DONE:
+        return intent
+    project = project_of(app, intent)
+    desk = desk_of(app, project, intent)
+    try:
+        kept = app.work.keep(project, desk, branch=_branch(app, intent))
+    except RepositoryError as error:
+        # Nobody else reads the branch of a local project, so an unreachable remote is worth a warning, not a wait.
+        if not error.retryable or project.provider is not Provider.LOCAL:
+            raise
+        return intent.knowing(warnings=[str(error)])
+    return intent.knowing(commit=kept.commit, pushed=kept.pushed, warnings=list(kept.warnings))
+
+
+def _branch(app: App, intent: Intent) -> str:
+    issue, _ = source_of(intent)
+    return app.work.branch(project_of(app, intent), issue, intent.payload["title"])
+
+
+def _plan(app: App, intent: Intent) -> Intent:
+    if result_of(intent) is not Result.PASS:
+        return intent
+    project = project_of(app, intent)
+    tested = attempt_of(app, intent).commit
+    if project.integration is not Integration.DEVCLAW or tested is None:
+        return intent
+    issue, _ = source_of(intent)
+    message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
+    plan = app.work.plan_merge(project, branch=_branch(app, intent), tested=tested, message=message)
+    if plan.kind is MergeKind.WAITING:
+        raise Waits(
+            f"the tested work of #{issue} waits to be merged: {plan.reason}",
+            hint="commit, stash or move what is in the way in the main checkout; devclaw recover tries again at once",
+        )
+    if plan.kind in (MergeKind.CONFLICT, MergeKind.NEWER):
+        return _failed(intent, plan)
+    return intent.knowing(plan=plan.model_dump(mode="json"))
+
+
+def _failed(intent: Intent, plan: MergePlan) -> Intent:
+    """Turn a pass whose commit cannot be merged into a fail, with what dev has to know."""
+    reason = plan.reason or f"the tested commit conflicts with the base branch in {', '.join(plan.paths)}"
+    target = workflow.completion_target(Role.QA, Result.FAIL)
+    failed = intent.knowing(result=Result.FAIL.value, requested=Result.PASS.value, reason=reason, paths=list(plan.paths))
+    return failed.model_copy(update={"target": target})
+
+
+def _take(app: App, intent: Intent) -> Intent:
+    try:
+        move.take(tracker_of(app, intent), *source_of(intent))
+    except Moved as moved:
+        return _beaten(intent, moved)
+    return intent
+
+
+def _beaten(intent: Intent, moved: Moved) -> Intent:
+    return intent.knowing(movedTo=[state.value for state in moved.found])
+
+
+def _taken(app: App, intent: Intent) -> Intent | None:
+    try:
+        happened = move.taken(tracker_of(app, intent), *source_of(intent), since=intent.at)
+    except Moved as moved:
+        return _beaten(intent, moved)
+    return intent if happened else None
+
+
+def _plan_of(intent: Intent) -> MergePlan | None:
+    plan = intent.payload.get("plan")
+    if plan is None or is_conflict(intent):
+        return None
+    found = MergePlan.model_validate(plan)
+    return found if found.kind is MergeKind.CLEAN else None
+
+
+def _publish(app: App, intent: Intent) -> Intent:
+    """Publish the planned merge; when the base branch has moved since, plan again on the new head."""
+    for _ in range(REPLANS):
+        plan = _plan_of(intent)
+        if plan is None:
+            return intent
+        try:
+            app.work.publish(project_of(app, intent), plan)
+        except RepositoryError as error:
+            if not error.retryable:
+                raise
+            intent = note(app, _plan(app, intent))
+        else:
+            return intent
+    raise Waits("the base branch keeps moving while the tested work is merged")
+
+
+def _published(app: App, intent: Intent) -> Intent | None:
+    plan = _plan_of(intent)
+    return intent if plan is not None and app.work.published(project_of(app, intent), plan) else None
+
+
+def _comment(app: App, intent: Intent) -> Intent:
+    body = report_comment(
+        role=seat_of(intent)[2],
+        result=result_of(intent),
+        attempt=seat_of(intent)[1],
+        summary=intent.payload.get("summary", ""),
+        reason=intent.payload.get("reason", ""),
+        warnings=tuple(intent.payload.get("warnings", ())),
+        passed=intent.payload.get("requested") is not None,
+    )
+    if body:
+        tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
+    return intent
+
+
+def _commented(app: App, intent: Intent) -> Intent | None:
+    comments = tracker_of(app, intent).comments(source_of(intent)[0])
+    return intent if any(marker(intent.op) in comment.body for comment in comments) else None
+
+
+def _put(app: App, intent: Intent) -> Intent:
+    if is_conflict(intent):
+        return intent
+    try:
+        move.put(tracker_of(app, intent), *target_of(intent))
+    except Moved as moved:
+        return _beaten(intent, moved)
+    return intent
+
+
+def _stands(app: App, intent: Intent) -> Intent | None:
+    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+
+
+def _issue(app: App, intent: Intent) -> Intent:
+    if is_conflict(intent):
+        return intent
+    issue, target = target_of(intent)
+    if target is State.DONE:
+        tracker_of(app, intent).close(issue)
+    elif target is State.TO_IMPROVE:
+        tracker_of(app, intent).reopen(issue)
+    return intent
+
+
+def _free(app: App, intent: Intent) -> Intent:
+    release_seat(app, intent)
+    return intent
+
+
+def _finish(app: App, intent: Intent) -> Closing:
+    return conflicted(app, intent) if is_conflict(intent) else completed(app, intent)
+
+
+def _parked(app: App, intent: Intent, reason: str) -> None:
+    """Free the seat while the report waits, and tell the group once."""
+    release_seat(app, intent)
+    told = announce.waits(ref_of(intent), reason)
+    app.store.journal.queue(_row(intent, told_key="waits", at=app.clock.now(), announcement=told))
+
+
+def _row(intent: Intent, *, told_key: str, at: datetime, announcement: announce.Announcement) -> OutboxRow:
+    return OutboxRow(key=f"{intent.op}:{told_key}", group_id=intent.group_id, announcement=announcement, at=at)
+
+
+COMPLETE = Operation(
+    kind="complete",
+    first="report",
+    steps=(
+        Step(2, "keep", _keep, never),
+        Step(3, "plan", _plan, never),
+        Step(4, "take", _take, _taken),
+        Step(5, "publish", _publish, _published),
+        Step(6, "comment", _comment, _commented),
+        Step(7, "put", _put, _stands),
+        Step(8, "issue", _issue, never),
+        Step(9, "seat", _free, never),
+    ),
+    committed=lambda app, intent: True,
+    finish=_finish,
+    undone=nothing,
+    parked=_parked,
+)

@@ -1,0 +1,143 @@
+"""How a report ends: the closing transaction, the answer, and what should follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import Conflict
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import Integration, Result, Role
+from devclaw_py.model.project import Project
+from devclaw_py.operations.shared import attempt_of, project_of, ref_of, seat_of
+from devclaw_py.rules import announce
+
+NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
+
+
+def completed(app: App, intent: Intent) -> Closing:
+    """Return the closing of a report that has moved its issue."""
+    issue, attempt, role, tier, _ = seat_of(intent)
+    project, now, facts = project_of(app, intent), app.clock.now(), intent.payload
+    result = Result(facts["result"])
+    wish, why_not = _follow_up(app, project, intent, result)
+    told = _told(project, intent, result).noting(*facts.get("warnings", ()), *([why_not] if why_not else []))
+    answer: dict[str, Any] = {
+        "success": True,
+        "project": project.name,
+        "groupId": intent.group_id,
+        "issueId": issue,
+        "role": role.value,
+        "model": tier.value,
+        "attempt": attempt,
+        "result": result.value,
+        "labelTransition": f"{intent.source} → {intent.target}",
+        "announcement": plain(told),
+    } | _what_else(intent, project, result)
+    if wish is None and result in NEXT_ACTION:
+        answer["nextAction"] = NEXT_ACTION[result]
+    return Closing(
+        facts=_audit_facts(intent, result, merged=_merged(intent)),
+        outbox=(OutboxRow(key=f"{intent.op}:complete", group_id=intent.group_id, announcement=told, at=now),),
+        wish=wish,
+        attempt=_ended(app, intent, reason=result.value, outcome=answer),
+        answer=answer,
+    )
+
+
+def _told(project: Project, intent: Intent, result: Result) -> Announcement:
+    facts, summary = intent.payload, intent.payload.get("summary", "")
+    if facts.get("requested"):
+        return announce.pass_became_fail(ref_of(intent), summary, facts["reason"])
+    merged_into = project.base_branch if _merged(intent) else None
+    return announce.completed(ref_of(intent), seat_of(intent)[2], result, summary, merged_into=merged_into)
+
+
+def _audit_facts(intent: Intent, result: Result, **more: object) -> dict[str, Any]:
+    facts = {
+        "role": intent.role,
+        "tier": intent.tier,
+        "attempt": intent.attempt,
+        "result": result,
+        "summary": intent.payload.get("summary", ""),
+        "labelTransition": f"{intent.source} → {intent.target}",
+        "requested": intent.payload.get("requested"),
+        **more,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _what_else(intent: Intent, project: Project, result: Result) -> dict[str, Any]:
+    """Return the fields that only some results have."""
+    facts, found = intent.payload, {}
+    for name in ("warnings", "requested", "reason", "paths", "commit", "pushed"):
+        if facts.get(name):
+            found[name] = facts[name]
+    if result is Result.PASS:
+        found |= {"issueClosed": True, "merged": _merged(intent)}
+        if project.integration is not Integration.DEVCLAW:
+            found["integration"] = project.integration.value
+    if result is Result.FAIL:
+        found["issueReopened"] = True
+    return found
+
+
+def _merged(intent: Intent) -> str | None:
+    """Return the merge commit that was published, if any."""
+    plan = intent.payload.get("plan") or {}
+    return plan.get("commit") if intent.payload["result"] == Result.PASS else None
+
+
+def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tuple[Wish | None, str | None]:
+    """Return the pickup that should follow, or why none does although the project chains."""
+    if not project.auto_chain or result not in NEXT_ACTION or intent.issue is None:
+        return None, None
+    now = app.clock.now()
+    if result is Result.DONE:
+        return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.QA, at=now), None
+    devs = [a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.role is Role.DEV and a.accepted]
+    limit = app.settings.limits.attempts
+    if len(devs) >= limit:
+        return None, f"#{intent.issue} has had {len(devs)} dev attempts; only a person's pickup goes on with it."
+    tier = devs[-1].tier if devs else None
+    return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.DEV, tier=tier, at=now), None
+
+
+def conflicted(app: App, intent: Intent) -> Closing:
+    """Return the closing of a report that somebody's own move has beaten: theirs stays, the report is kept."""
+    moved_to = " and ".join(intent.payload["movedTo"]) or "no state at all"
+    error = Conflict(
+        f"issue #{intent.issue} was moved to {moved_to} by somebody while {intent.role} worked on it; theirs stays",
+        hint="your report is kept as a comment on the issue; stop working on it",
+    )
+    told = announce.conflict(ref_of(intent), seat_of(intent)[2], moved_to)
+    row = OutboxRow(
+        key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now()
+    )
+    answer = failure(error)
+    return Closing(
+        facts=_audit_facts(intent, Result(intent.payload["result"]), error=error.code, movedTo=moved_to),
+        outbox=(row,),
+        attempt=_ended(app, intent, reason="conflict", outcome=answer),
+        answer=answer,
+    )
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Return the answer of a call that raised ``error``."""
+    fields = {
+        "code": getattr(error, "code", "internal"),
+        "message": str(error),
+        "retryable": getattr(error, "retryable", False),
+        "hint": getattr(error, "hint", None),
+    }
+    if retry_at := getattr(error, "retry_at", None):
+        fields["retryAt"] = retry_at.isoformat()
+    return {"success": False, "error": {name: value for name, value in fields.items() if value is not None}}
+
+
+def _ended(app: App, intent: Intent, *, reason: str, outcome: dict[str, Any]) -> Attempt:
+    update = {"ended": app.clock.now(), "reason": reason, "outcome": outcome}
+    return attempt_of(app, intent).model_copy(update=update)

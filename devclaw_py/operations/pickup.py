@@ -1,0 +1,192 @@
+"""task_pickup: read, decide, allot the attempt; the rows do the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.errors import IssueClaimed, QueueEmpty, WorkerBusy, WrongState
+from devclaw_py.model.caller import CallerKind
+from devclaw_py.model.journal import Attempt, Intent
+from devclaw_py.model.pipeline import Role, RoleExecution, State
+from devclaw_py.model.project import Project
+from devclaw_py.model.task import Task
+from devclaw_py.operations.pickup_steps import PICKUP
+from devclaw_py.operations.recovery import project_held
+from devclaw_py.operations.runner import perform
+from devclaw_py.operations.steps import Call
+from devclaw_py.rules import tiers, workflow
+from devclaw_py.rules.labels import states_in
+from devclaw_py.trackers.base import IssueProvider
+
+UNATTENDED = frozenset({CallerKind.CHAIN, CallerKind.HEARTBEAT})
+
+
+def pick_up(
+    app: App, call: Call, *, group_id: str, role: Role, issue: int | None = None, tier: str | None = None
+) -> dict[str, Any]:
+    """Give one queued task to an idle worker and deliver it to the worker's session.
+
+    All or nothing: until the worker accepts the message, a failure puts label and seat back. Without ``issue`` the
+    next one by queue order is taken.
+
+    Raises:
+        WorkerBusy: the role holds a task, or its session is at work.
+        WrongState, RoleMismatch, UnknownTier, QueueEmpty, IssueClaimed: the pipeline refuses; nothing has changed.
+        Conflict: somebody moved the issue meanwhile.
+        TrackerError, SessionError, RepositoryError: the outside failed and everything was put back.
+    """
+    with project_held(app, group_id, call) as project:
+        _check_seats(project, role)
+        task, source = _choose_task(app, project, role, issue)
+        _check_attempts(app, call, project, task, source)
+        intent, attempt = _allot(app, call, project, task, source, tier)
+        return perform(app, PICKUP, intent, attempt)
+
+
+def _check_seats(project: Project, role: Role) -> None:
+    if project.seat(role).active:
+        raise WorkerBusy(
+            f"{role} of {project.name} already holds #{project.seat(role).issue}; it takes one task at a time",
+            hint="wait for its report, or call session_health if the worker is gone",
+        )
+    if project.role_execution is RoleExecution.SEQUENTIAL and project.seat(role.other).active:
+        raise WorkerBusy(
+            f"{project.name} works on one role at a time and {role.other} holds #{project.seat(role.other).issue}",
+            hint="wait for its report",
+        )
+
+
+def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> tuple[Task, State]:
+    tracker = app.open_tracker(project)
+    if issue is None:
+        task = next(_waiting(app, tracker, project, role), None)
+        if task is None:
+            queues = " and ".join(workflow.queues_of(role))
+            raise QueueEmpty(f"no issue of {project.name} waits for {role}: {queues} hold none that can be picked up")
+    else:
+        task = tracker.get(issue)
+        check_unclaimed(app, project, issue)
+        _check_unseated(project, task)
+    if task.closed:
+        raise WrongState(f"issue #{task.number} is closed; {role} can only pick up open ones", hint="reopen it first")
+    return task, workflow.pickup_source(role, task.number, states_in(task.labels))
+
+
+def _waiting(app: App, tracker: IssueProvider, project: Project, role: Role) -> Iterator[Task]:
+    """Yield what the role could pick up next, in queue order; claimed and inconsistent issues are passed over."""
+    kept = {intent.issue for intent in app.store.journal.intents(project.group_id)}
+    seated = {project.seat(other).issue for other in Role if project.seat(other).active}
+    for state in workflow.queues_of(role):
+        for task in tracker.list_by_label(state):
+            if task.number not in kept | seated and len(states_in(task.labels)) == 1:
+                yield task
+
+
+def check_unclaimed(app: App, project: Project, issue: int) -> None:
+    """Refuse an issue that an unfinished operation keeps.
+
+    Raises:
+        IssueClaimed: names the operation and what it waits for.
+    """
+    for intent in app.store.journal.intents(project.group_id):
+        if intent.issue == issue:
+            raise IssueClaimed(
+                f"issue #{issue} is kept by a {intent.tool} that waits: {intent.payload.get('waits', 'unfinished')}",
+                hint="it is tried again by itself; devclaw recover tries it now",
+            )
+
+
+def _check_unseated(project: Project, task: Task) -> None:
+    for role in Role:
+        if project.seat(role).holds(task.number, None):
+            raise WrongState(
+                f"{role} of {project.name} still holds #{task.number}, although its label says otherwise",
+                hint="call session_health with autoFix",
+            )
+
+
+def _check_attempts(app: App, call: Call, project: Project, task: Task, source: State) -> None:
+    """Stop unattended pickups of a task that keeps coming back: only a person goes on with it."""
+    role, limit = workflow.ROLE[source], app.settings.limits.attempts
+    used = count_attempts(app, project.group_id, task.number, role)
+    if call.caller.kind in UNATTENDED and used >= limit:
+        raise WrongState(
+            f"issue #{task.number} has had {used} {role} attempts, the limit for unattended pickups is {limit}",
+            hint="read why it keeps failing, then pick it up by hand",
+        )
+
+
+def count_attempts(app: App, group_id: str, issue: int, role: Role) -> int:
+    """Return how often a worker of the role has accepted the task."""
+    tries = app.store.journal.attempts(group_id, issue)
+    return sum(1 for attempt in tries if attempt.role is role and attempt.accepted is not None)
+
+
+def _allot(
+    app: App, call: Call, project: Project, task: Task, source: State, tier: str | None
+) -> tuple[Intent, Attempt]:
+    role = workflow.ROLE[source]
+    choice = tiers.choose(role, given=tier, labels=task.labels, title=task.title, body=task.body)
+    desk = app.work.desk(project, role, choice.tier)
+    number = next_attempt(app, project, task.number)
+    now = app.clock.now()
+    intent = Intent(
+        op=call.op,
+        kind=PICKUP.kind,
+        tool=call.tool,
+        group_id=project.group_id,
+        issue=task.number,
+        role=role,
+        tier=choice.tier,
+        session=desk.session,
+        attempt=number,
+        source=source,
+        target=workflow.ACTIVE[role],
+        payload={
+            "project": project.name,
+            "title": task.title,
+            "url": task.url,
+            "branch": app.work.branch(project, task.number, task.title),
+            "model": app.model_of(project, choice.tier),
+            "tierSource": choice.source,
+            "tierReason": choice.reason,
+            "requestId": call.request_id,
+        },
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=now,
+    )
+    attempt = Attempt(
+        group_id=project.group_id,
+        issue=task.number,
+        number=number,
+        role=role,
+        tier=choice.tier,
+        session=desk.session,
+        op=call.op,
+        title=task.title,
+        url=task.url,
+        started=now,
+    )
+    return intent, attempt
+
+
+def next_attempt(app: App, project: Project, issue: int) -> int:
+    """Return 1 + the highest attempt that journal, registry or audit know: a lost journal never repeats a number."""
+    seats = [project.seat(role) for role in Role]
+    known = [seat.attempt or 0 for seat in seats if seat.issue == issue]
+    journal = app.store.journal
+    if not journal.attempts(project.group_id):
+        known += [_number(entry.get("attempt")) for entry in app.store.audit.read() if _is_about(entry, project, issue)]
+    return max(journal.next_attempt(project.group_id, issue), 1 + max(known, default=0))
+
+
+def _is_about(entry: dict[str, object], project: Project, issue: int) -> bool:
+    return entry.get("groupId") == project.group_id and entry.get("issue") == issue
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

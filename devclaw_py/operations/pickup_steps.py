@@ -1,0 +1,295 @@
+"""The rows of task_pickup: what nobody sees first, the claim next, the message last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from devclaw_py.agents.base import Workplace
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import DeliveryUnconfirmed
+from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.project import TMUX_KEY, Project
+from devclaw_py.operations.messages import task_text
+from devclaw_py.operations.shared import (
+    attempt_of,
+    desk_of,
+    offer_of,
+    project_of,
+    ref_of,
+    release_seat,
+    seat_of,
+    source_of,
+    target_of,
+    tracker_of,
+)
+from devclaw_py.operations.steps import Operation, Step, line, never, note
+from devclaw_py.rules import announce
+from devclaw_py.trackers import move
+from devclaw_py.work.base import Desk
+
+UNUSED = frozenset({"absent", "dead"})
+
+
+def _desk(app: App, intent: Intent) -> Intent:
+    project = project_of(app, intent)
+    cleared = app.work.ensure_desk(project, desk_of(app, project, intent))
+    return intent.knowing(cleared=list(cleared))
+
+
+def _session(app: App, intent: Intent) -> Intent:
+    _, _, role, tier, session = seat_of(intent)
+    project = project_of(app, intent)
+    if app.sessions.look(session).status in UNUSED:
+        intent = note(app, intent.knowing(starts=True))
+    place = Workplace(
+        session=session,
+        workspace=app.workspace,
+        group_id=intent.group_id,
+        project=project.name,
+        role=role,
+        tier=tier,
+        model=intent.payload["model"],
+        worktree=desk_of(app, project, intent).worktree,
+        folder=app.sessions.folder(session),
+    )
+    action = app.sessions.ensure(place, keep=_sessions_at_work(app))
+    return intent.knowing(sessionAction=action)
+
+
+def _sessions_at_work(app: App) -> frozenset[str]:
+    """Return the sessions whose seats hold a task: these are never put to sleep."""
+    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
+    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
+    return frozenset(name for name in named if name is not None)
+
+
+def _stop_session(app: App, intent: Intent) -> None:
+    """Stop the session if this pickup started it and no later task has moved in."""
+    _, _, _, _, session = seat_of(intent)
+    if intent.payload.get("starts") and session not in _sessions_at_work(app):
+        app.sessions.stop(session)
+
+
+def _worktree(app: App, intent: Intent) -> Intent:
+    issue, _, role, _, session = seat_of(intent)
+    project = project_of(app, intent)
+    desk = desk_of(app, project, intent)
+    leaving = _left_by(app, intent, session)
+    if role is Role.QA:
+        prepared = app.work.prepare_qa(project, desk, branch=intent.payload["branch"], leaving=leaving)
+    else:
+        prepared = app.work.prepare_dev(
+            project,
+            desk,
+            issue=issue,
+            branch=intent.payload["branch"],
+            leaving=leaving,
+            free=frozenset(free.worktree for free in _free_desks(app, project)),
+        )
+    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update={"commit": prepared.commit}))
+    return intent.knowing(
+        commit=prepared.commit,
+        worktree=str(desk.worktree),
+        standsOn=prepared.branch,
+        rescued=[rescue.model_dump(mode="json") for rescue in prepared.rescued],
+        cleared=[*intent.payload.get("cleared", []), *prepared.cleared],
+    )
+
+
+def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
+    """Return issue and attempt of the task that was at this desk last."""
+    before = [a for a in app.store.journal.attempts(intent.group_id) if a.session == session and a.op != intent.op]
+    return (before[-1].issue, before[-1].number) if before else None
+
+
+def _free_desks(app: App, project: Project) -> list[Desk]:
+    """Return the desks whose seat holds no task and whose session has no turn running."""
+    free = []
+    for tier in Tier:
+        desk = app.work.desk(project, tier.role, tier)
+        seat = project.seat(tier.role)
+        seated = seat.active and seat.tier is tier
+        if not seated and app.sessions.look(desk.session).status not in ("working", "starting", "unknown"):
+            free.append(desk)
+    return free
+
+
+def _take(app: App, intent: Intent) -> Intent:
+    move.take(tracker_of(app, intent), *source_of(intent))
+    return intent
+
+
+def _taken(app: App, intent: Intent) -> Intent | None:
+    tracker = tracker_of(app, intent)
+    return intent if move.taken(tracker, *source_of(intent), since=intent.at) else None
+
+
+def _put(app: App, intent: Intent) -> Intent:
+    move.put(tracker_of(app, intent), *target_of(intent))
+    return intent
+
+
+def _stands(app: App, intent: Intent) -> Intent | None:
+    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+
+
+def _put_back(app: App, intent: Intent) -> None:
+    issue, source = source_of(intent)
+    _, target = target_of(intent)
+    tracker = tracker_of(app, intent)
+    move.put_back(tracker, issue, source=source, target=target, since=intent.at)
+
+
+def _seat(app: App, intent: Intent) -> Intent:
+    issue, attempt, role, tier, session = seat_of(intent)
+    source = source_of(intent)[1]
+
+    def take(project: Project) -> Project:
+        seat = project.seat(role).take(
+            issue, tier=tier, session=session, attempt=attempt, previous_state=source, at=app.clock.now()
+        )
+        return project.with_seat(role, seat)
+
+    app.store.registry.change(intent.group_id, take)
+    return intent
+
+
+def _seated(app: App, intent: Intent) -> Intent | None:
+    issue, attempt, role, _, _ = seat_of(intent)
+    return intent if project_of(app, intent).seat(role).holds(issue, attempt) else None
+
+
+def _offer(app: App, intent: Intent) -> Intent:
+    _, _, _, _, session = seat_of(intent)
+    app.sessions.offer(session, offer_of(intent), task_text(app, project_of(app, intent), intent))
+    return intent
+
+
+def _accepted(app: App, intent: Intent) -> Intent | None:
+    _, _, _, _, session = seat_of(intent)
+    reported = attempt_of(app, intent).report is not None
+    return intent if reported or app.sessions.accepted(session, offer_of(intent)) else None
+
+
+def _void(app: App, intent: Intent) -> None:
+    _, _, _, _, session = seat_of(intent)
+    if app.sessions.void(session, offer_of(intent)):
+        app.sessions.clear(session)
+
+
+def _accept(app: App, intent: Intent) -> Intent:
+    _, _, _, _, session = seat_of(intent)
+    try:
+        app.sessions.wait_accepted(session, offer_of(intent))
+    except DeliveryUnconfirmed:
+        # The worker may accept while the last wait runs out: the rename decides, not the clock.
+        if app.sessions.void(session, offer_of(intent)):
+            raise
+    return intent
+
+
+def _committed(app: App, intent: Intent) -> bool:
+    """Say whether the worker has the task; an offer that it has not accepted is void afterwards."""
+    if intent.undoing:
+        return False
+    if _accepted(app, intent):
+        return True
+    _, _, _, _, session = seat_of(intent)
+    return not app.sessions.void(session, offer_of(intent))
+
+
+def _finish(app: App, intent: Intent) -> Closing:
+    issue, attempt, role, tier, session = seat_of(intent)
+    now, facts = app.clock.now(), intent.payload
+    told = announce.picked_up(ref_of(intent), role, tier, facts["sessionAction"])
+    told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
+    ended = attempt_of(app, intent)
+    return Closing(
+        facts={
+            "role": role,
+            "tier": tier,
+            "attempt": attempt,
+            "issueTitle": facts["title"],
+            "sessionAction": facts["sessionAction"],
+            "sessionKey": TMUX_KEY + session,
+            "labelTransition": f"{intent.source} → {intent.target}",
+        },
+        lines=tuple(_lines(app, intent)),
+        outbox=(OutboxRow(key=f"{intent.op}:pickup", group_id=intent.group_id, announcement=told, at=now),),
+        fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
+        attempt=ended.model_copy(update={"accepted": ended.accepted or now}),
+        answer=_answer(app, intent) | {"announcement": plain(told)},
+    )
+
+
+def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
+    _, _, role, tier, _ = seat_of(intent)
+    facts = intent.payload
+    yield line(
+        app,
+        intent,
+        "model_selection",
+        role=role,
+        tier=tier,
+        fullModel=facts["model"],
+        source=facts["tierSource"],
+        reason=facts["tierReason"],
+    )
+    for rescue in facts["rescued"]:
+        yield line(app, intent, "rescue", **{name: value for name, value in rescue.items() if name != "issue"})
+    for path in facts["cleared"]:
+        yield line(app, intent, "git_lock_removed", path=path)
+
+
+def _answer(app: App, intent: Intent) -> dict[str, Any]:
+    issue, attempt, role, tier, session = seat_of(intent)
+    facts = intent.payload
+    return {
+        "success": True,
+        "project": facts["project"],
+        "groupId": intent.group_id,
+        "issueId": issue,
+        "issueTitle": facts["title"],
+        "issueUrl": facts["url"],
+        "role": role,
+        "model": tier,
+        "fullModel": facts["model"],
+        "modelReason": facts["tierReason"],
+        "modelSource": facts["tierSource"],
+        "attempt": attempt,
+        "sessionAction": facts["sessionAction"],
+        "sessionKey": TMUX_KEY + session,
+        "labelTransition": f"{intent.source} → {intent.target}",
+        "branch": facts["standsOn"],
+        "commit": facts["commit"],
+    }
+
+
+def _undone(app: App, intent: Intent) -> Closing:
+    ended = attempt_of(app, intent).model_copy(update={"ended": app.clock.now(), "reason": "void"})
+    return Closing(
+        facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True}, attempt=ended
+    )
+
+
+PICKUP = Operation(
+    kind="pickup",
+    first="intent",
+    steps=(
+        Step(2, "desk", _desk, never),
+        Step(3, "session", _session, never, _stop_session),
+        Step(4, "worktree", _worktree, never),
+        Step(5, "take", _take, _taken, _put_back),
+        Step(6, "put", _put, _stands, _put_back),
+        Step(7, "seat", _seat, _seated, release_seat),
+        Step(8, "offer", _offer, _accepted, _void),
+        Step(9, "accept", _accept, _accepted),
+    ),
+    committed=_committed,
+    finish=_finish,
+    undone=_undone,
+    locks=lambda intent: (f"session:{intent.session}",),
+)

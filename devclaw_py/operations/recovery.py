@@ -1,0 +1,68 @@
+"""Settling what an earlier process left open, before anything new is done in a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from devclaw_py.app import App
+from devclaw_py.errors import DevClawError
+from devclaw_py.model.journal import Intent
+from devclaw_py.model.project import Project
+from devclaw_py.operations.registry import operation_of
+from devclaw_py.operations.runner import drive
+from devclaw_py.operations.steps import Answered, Call
+
+
+@contextmanager
+def project_held(
+    app: App, group_id: str, call: Call, *, wait_s: float | None = None, reporting: bool = False
+) -> Iterator[Project]:
+    """Hold the project, settle what was left open in it, and yield it as it is then.
+
+    Raises:
+        UnknownProject: before anything is locked.
+        ProjectBusy: another operation holds it.
+        Answered: the call's request id was answered meanwhile; not when ``reporting``, whose own end answers it.
+    """
+    app.store.registry.get(group_id)
+    wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
+    with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
+        call.settled += settle(app, group_id, own=call.op)
+        if call.request_id is not None and not reporting:
+            answer = app.store.journal.answer(group_id, call.request_id)
+            if answer is not None:
+                raise Answered(answer)
+        yield app.store.registry.get(group_id)
+
+
+def settle(app: App, group_id: str, *, own: str | None = None, force: bool = False) -> list[str]:
+    """Settle the project's open intents, oldest first, and say in words what became of each.
+
+    The caller holds the project, so none of them has a living owner but a report that waits for this very lock.
+    Parked ones are left until their time unless ``force``. ``own`` is not counted as something that was left.
+    """
+    told = []
+    for intent in app.store.journal.intents(group_id):
+        waiting = intent.next_try is not None and intent.next_try > app.clock.now()
+        if waiting and not force and intent.op != own:
+            continue
+        words = _settle_one(app, intent, own=intent.op == own)
+        if intent.op != own:
+            told.append(words)
+    return told
+
+
+def _settle_one(app: App, intent: Intent, *, own: bool) -> str:
+    what = f"{intent.tool} of #{intent.issue}" if intent.issue is not None else intent.tool
+    if not own:
+        intent = intent.knowing(recovering=True)
+        app.store.journal.mark(intent)
+    try:
+        drive(app, operation_of(intent.kind), intent, asking=True)
+    except DevClawError as error:
+        return f"{what} still waits: {error}"
+    left = app.store.journal.intent(intent.op)
+    if left is not None:
+        return f"{what} still waits: {left.payload.get('waits')}"
+    return f"{what} was settled"

@@ -1,0 +1,104 @@
+"""project_register and project_update: a repository, its issues and its chat group."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import AlreadyRegistered, InvalidArguments
+from devclaw_py.model.journal import Intent, OutboxRow
+from devclaw_py.model.project import Project
+from devclaw_py.operations.recovery import project_held, settle
+from devclaw_py.operations.registration_steps import REGISTER
+from devclaw_py.operations.runner import perform
+from devclaw_py.operations.steps import Call
+from devclaw_py.rules import announce
+from devclaw_py.rules.slug import check_name, slug
+
+
+def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
+    """Register ``wanted``; its slug is chosen here.
+
+    Raises:
+        AlreadyRegistered: the group, the repository or the name has a project.
+        RepositoryError: the repository cannot be used as it is.
+        TrackerError: the tracker cannot be reached; nothing was registered.
+    """
+    check_name(wanted.name)
+    holder, wait_s = f"{call.tool} {call.op}", app.settings.timeouts.lock_s
+    # Two groups must not register one repository side by side: registrations go one after another.
+    with (
+        app.store.hold("register", wait_s=wait_s, holder=holder),
+        app.store.hold(f"project:{wanted.group_id}", wait_s=wait_s, holder=holder),
+    ):
+        call.settled += settle(app, wanted.group_id)
+        _check_new(app, wanted)
+        app.work.check(wanted)
+        taken = {project.slug for project in app.store.registry.all().values()}
+        project = wanted.model_copy(update={"slug": slug(wanted.name, taken)})
+        app.open_tracker(project).list_all(newest=1)  # proves that the tracker answers
+        return perform(app, REGISTER, _intent(app, call, project))
+
+
+def _check_new(app: App, wanted: Project) -> None:
+    for group_id, project in app.store.registry.all().items():
+        if group_id == wanted.group_id:
+            raise AlreadyRegistered(
+                f"group {group_id} already has the project {project.name} ({project.repo})",
+                hint="change it with project_update, or remove it with devclaw project remove",
+            )
+        if project.repo_path.resolve() == wanted.repo_path.resolve():
+            raise AlreadyRegistered(
+                f"{wanted.repo} already belongs to {project.name} of group {group_id}; two groups would fight over it"
+            )
+        if project.name == wanted.name:
+            raise AlreadyRegistered(f"the name {project.name} already belongs to group {group_id}; choose another one")
+
+
+def _intent(app: App, call: Call, project: Project) -> Intent:
+    return Intent(
+        op=call.op,
+        kind=REGISTER.kind,
+        tool=call.tool,
+        group_id=project.group_id,
+        payload={"project": project.name, "entry": project.on_disk(), "requestId": call.request_id},
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=app.clock.now(),
+    )
+
+
+def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Change fields of a project's entry; keys are those of `Project`, values already checked.
+
+    Raises:
+        InvalidArguments: nothing is to be changed.
+        RepositoryError: the new base branch does not exist.
+    """
+    if not changes:
+        raise InvalidArguments("nothing is to be changed; name at least one of the project's settings")
+    with project_held(app, group_id, call) as project:
+        wanted = project.model_copy(update=changes)
+        if "base_branch" in changes:
+            app.work.check(wanted)
+        changed = {
+            name: (str(getattr(project, name)), str(value))
+            for name, value in changes.items()
+            if getattr(project, name) != value
+        }
+        if changed:
+            app.store.registry.change(group_id, lambda found: found.model_copy(update=changes))
+        told = announce.project_changed(project.name, changed)
+        if changed:
+            app.store.journal.queue(
+                OutboxRow(key=f"{call.op}:changed", group_id=group_id, announcement=told, at=app.clock.now())
+            )
+        return {
+            "success": True,
+            "project": project.name,
+            "groupId": group_id,
+            "changed": {name: {"from": old, "to": new} for name, (old, new) in changed.items()},
+            "announcement": plain(told),
+        }

@@ -1,0 +1,97 @@
+"""The rows of project_register: labels and role files first, the registry last."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.kernel import files
+from devclaw_py.kernel.resources import role_text
+from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.project import Project
+from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.rules import announce
+from devclaw_py.rules.labels import COLOURS
+
+
+def entry_of(intent: Intent) -> Project:
+    """Return the project that is being registered."""
+    return Project.model_validate({**intent.payload["entry"], "groupId": intent.group_id})
+
+
+def _labels(app: App, intent: Intent) -> Intent:
+    app.open_tracker(entry_of(intent)).ensure_labels({state.value: colour for state, colour in COLOURS.items()})
+    return intent
+
+
+def _roles(app: App, intent: Intent) -> Intent:
+    """Copy the default role texts for the project; a file that is there already is somebody's and stays."""
+    written = list(intent.payload.get("rolesWritten", ()))
+    folder = files.folder(app.workspace / "roles" / entry_of(intent).slug)
+    for role in Role:
+        default = files.read(app.workspace / "roles" / "default" / f"{role}.md")
+        with suppress(FileExistsError):
+            files.create(folder / f"{role}.md", default or role_text(role).encode())
+            written.append(f"roles/{folder.name}/{role}.md")
+    return intent.knowing(rolesWritten=written)
+
+
+def _entry(app: App, intent: Intent) -> Intent:
+    app.store.registry.add(entry_of(intent))
+    return intent
+
+
+def _registered(app: App, intent: Intent) -> Intent | None:
+    return intent if intent.group_id in app.store.registry.all() else None
+
+
+def _committed(app: App, intent: Intent) -> bool:
+    return not intent.undoing and _registered(app, intent) is not None
+
+
+def _finish(app: App, intent: Intent) -> Closing:
+    project = entry_of(intent)
+    written = intent.payload.get("rolesWritten", [])
+    told = announce.registered(
+        project.name, project.group_name or project.group_id, labels=len(State), roles_written=bool(written)
+    )
+    facts = {
+        "repo": project.repo,
+        "baseBranch": project.base_branch,
+        "deployBranch": project.deploy_branch,
+        "deployUrl": project.deploy_url,
+        "provider": project.provider.value,
+    }
+    answer = {
+        "success": True,
+        "project": project.name,
+        "slug": project.slug,
+        "groupId": intent.group_id,
+        **facts,
+        "autoChain": project.auto_chain,
+        "integration": project.integration.value,
+        "labelsCreated": len(State),
+        "rolesScaffolded": bool(written),
+        "announcement": plain(told),
+    }
+    row = OutboxRow(
+        key=f"{intent.op}:registered", group_id=intent.group_id, announcement=told, at=app.clock.now()
+    )
+    return Closing(facts=facts, outbox=(row,), answer=answer)
+
+
+def _dropped(app: App, intent: Intent) -> Closing:
+    """Labels and role files do no harm without a registry entry, and may be somebody's: they stay."""
+    return Closing(facts={"interrupted": True})
+
+
+REGISTER = Operation(
+    kind="register",
+    first="intent",
+    steps=(Step(2, "labels", _labels, never), Step(3, "roles", _roles, never), Step(4, "registry", _entry, _registered)),
+    committed=_committed,
+    finish=_finish,
+    undone=_dropped,
+)

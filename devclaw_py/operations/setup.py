@@ -1,0 +1,40 @@
+"""devclaw_setup: a workspace's texts and settings."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.model.journal import Intent
+from devclaw_py.operations.recovery import settle
+from devclaw_py.operations.runner import perform
+from devclaw_py.operations.setup_steps import SETUP
+from devclaw_py.operations.steps import Call
+from devclaw_py.rules.slug import slug
+
+# Intents need a group; the workspace itself has none, and no chat has an empty id.
+NO_GROUP = ""
+
+
+def set_up(app: App, call: Call, *, models: dict[str, str], new_agent: str | None = None) -> dict[str, Any]:
+    """Write AGENTS.md, HEARTBEAT.md, the default role texts and the models that are named; edits get a backup."""
+    warnings = []
+    if new_agent is not None:
+        warnings.append(
+            f"The files of agent {slug(new_agent)} are in {app.workspace}; the gateway does not know the agent yet: "
+            f"openclaw agents add {slug(new_agent)} --workspace {app.workspace}"
+        )
+    with app.store.hold("setup", wait_s=app.settings.timeouts.lock_s, holder=f"{call.tool} {call.op}"):
+        call.settled += settle(app, NO_GROUP)
+        intent = Intent(
+            op=call.op,
+            kind=SETUP.kind,
+            tool=call.tool,
+            group_id=NO_GROUP,
+            payload={"models": models, "warnings": warnings, "requestId": call.request_id},
+            caller=str(call.caller),
+            owner=os.getpid(),
+            at=app.clock.now(),
+        )
+        return perform(app, SETUP, intent)

@@ -1,0 +1,79 @@
+"""What the steps of several operations read out of an intent."""
+
+from __future__ import annotations
+
+from devclaw_py.app import App
+from devclaw_py.model.journal import Attempt, Intent
+from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.project import Project
+from devclaw_py.model.task import TaskRef
+from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.work.base import Desk
+
+
+def project_of(app: App, intent: Intent) -> Project:
+    """Return the project as it is now."""
+    return app.store.registry.get(intent.group_id)
+
+
+def tracker_of(app: App, intent: Intent) -> IssueProvider:
+    """Return the project's tracker."""
+    return app.open_tracker(project_of(app, intent))
+
+
+def seat_of(intent: Intent) -> tuple[int, int, Role, Tier, str]:
+    """Return issue, attempt, role, tier and session of an operation that has a seat."""
+    assert intent.issue is not None
+    assert intent.attempt is not None
+    assert intent.role is not None
+    assert intent.tier is not None
+    assert intent.session is not None
+    return intent.issue, intent.attempt, intent.role, intent.tier, intent.session
+
+
+def source_of(intent: Intent) -> tuple[int, State]:
+    """Return the issue and the state it is moved from."""
+    assert intent.issue is not None
+    assert intent.source is not None
+    return intent.issue, intent.source
+
+
+def target_of(intent: Intent) -> tuple[int, State]:
+    """Return the issue and the state it is moved to."""
+    assert intent.issue is not None
+    assert intent.target is not None
+    return intent.issue, intent.target
+
+
+def offer_of(intent: Intent) -> str:
+    """Return the name of the offer's file: issue and attempt."""
+    return f"{intent.issue}.{intent.attempt}"
+
+
+def ref_of(intent: Intent) -> TaskRef:
+    """Return the task's number, title and link as they were when the operation began."""
+    assert intent.issue is not None
+    return TaskRef(number=intent.issue, title=intent.payload["title"], url=intent.payload["url"])
+
+
+def desk_of(app: App, project: Project, intent: Intent) -> Desk:
+    """Return the desk that the intent is about."""
+    _, _, role, tier, _ = seat_of(intent)
+    return app.work.desk(project, role, tier)
+
+
+def attempt_of(app: App, intent: Intent) -> Attempt:
+    """Return the attempt that the intent is about, as the journal has it."""
+    return next(a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.number == intent.attempt)
+
+
+def release_seat(app: App, intent: Intent) -> None:
+    """Free the seat if it still holds this attempt; sessions are kept."""
+    issue, attempt, role, _, _ = seat_of(intent)
+
+    def free(project: Project) -> Project:
+        seat = project.seat(role)
+        return project.with_seat(role, seat.release()) if seat.holds(issue, attempt) else project
+
+    if project_of(app, intent).seat(role).holds(issue, attempt):
+        app.store.registry.change(intent.group_id, free)

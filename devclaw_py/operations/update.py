@@ -1,0 +1,119 @@
+"""task_update: any state to any other but the active ones, with the seat and the worker following."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import WrongState
+from devclaw_py.model.journal import Intent
+from devclaw_py.model.pipeline import Role, State, StateKind
+from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.task import Task
+from devclaw_py.operations.pickup import check_unclaimed
+from devclaw_py.operations.recovery import project_held
+from devclaw_py.operations.runner import perform
+from devclaw_py.operations.steps import Call
+from devclaw_py.operations.update_steps import UPDATE
+from devclaw_py.rules import announce, workflow
+from devclaw_py.rules.labels import states_in
+
+
+def move_issue(
+    app: App, call: Call, *, group_id: str, issue: int, state: State, reason: str = ""
+) -> dict[str, Any]:
+    """Move an issue to ``state``; mends issues with no or several state labels.
+
+    Raises:
+        WrongState: the state is entered by task_pickup alone.
+        Conflict: somebody moved the issue meanwhile.
+    """
+    with project_held(app, group_id, call) as project:
+        task = app.open_tracker(project).get(issue)
+        check_unclaimed(app, project, issue)
+        found, holder = states_in(task.labels), _holder(project, issue)
+        _check_target(task, state, project, found)
+        if _stands(task, state, found):
+            return _unchanged(project, task, state)
+        intent = _intent(app, call, project, task, state, holder, reason)
+        return perform(app, UPDATE, intent)
+
+
+def _holder(project: Project, issue: int) -> tuple[Role, Seat] | None:
+    return next(((role, project.seat(role)) for role in Role if project.seat(role).holds(issue, None)), None)
+
+
+def _check_target(task: Task, state: State, project: Project, found: tuple[State, ...]) -> None:
+    if workflow.KIND[state] is not StateKind.ACTIVE:
+        return
+    role = workflow.ROLE[state]
+    if not project.seat(role).holds(task.number, None):
+        was = " and ".join(found) or "no state"
+        raise WrongState(
+            f"issue #{task.number} was to move from {was} to {state}, but only a pickup enters {state}",
+            hint=f"call task_pickup with role {role}",
+        )
+
+
+def _stands(task: Task, state: State, found: tuple[State, ...]) -> bool:
+    return found == (state,) and (task.closed or state is not State.DONE)
+
+
+def _unchanged(project: Project, task: Task, state: State) -> dict[str, Any]:
+    return {
+        "success": True,
+        "changed": False,
+        "project": project.name,
+        "groupId": project.group_id,
+        "issueId": task.number,
+        "issueTitle": task.title,
+        "state": state.value,
+        "announcement": plain(announce.unchanged(task.ref, state)),
+    }
+
+
+def _intent(
+    app: App, call: Call, project: Project, task: Task, state: State, holder: tuple[Role, Seat] | None, reason: str
+) -> Intent:
+    found = states_in(task.labels)
+    source = next((known for known in found if known is not state), found[0] if found else None)
+    keeps = holder is not None and workflow.ACTIVE[holder[0]] is state
+    role, seat = (None, None) if holder is None or keeps else holder
+    told = announce.updated(task.ref, source, state, reason)
+    transition = f"{source or 'no state'} → {state}"
+    return Intent(
+        op=call.op,
+        kind=UPDATE.kind,
+        tool=call.tool,
+        group_id=project.group_id,
+        issue=task.number,
+        role=role,
+        tier=seat.tier if seat else None,
+        session=seat.session(seat.tier) if seat and seat.tier else None,
+        attempt=seat.attempt if seat else None,
+        source=source,
+        target=state,
+        payload={
+            "project": project.name,
+            "takes": [known.value for known in found if known is not state],
+            "stood": state in found,
+            "closed": True if state is State.DONE else (False if task.closed else None),
+            "notice": f"Task #{task.number} was moved to {state} by {call.caller.kind}. Stop working on it; do not report.",
+            "reason": "moved",
+            "told": told.model_dump(mode="json"),
+            "audit": {"fromState": source, "toState": state, "reason": reason, "released": role},
+            "answer": {
+                "issueTitle": task.title,
+                "state": state.value,
+                "changed": True,
+                "labelTransition": transition,
+                "released": role.value if role else None,
+            },
+            "requestId": call.request_id,
+        },
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=app.clock.now(),
+    )

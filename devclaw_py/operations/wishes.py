@@ -1,0 +1,54 @@
+"""Pickups that should follow: tried at once, at each call that may have freed a seat, and by the heartbeat."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.errors import DevClawError, Outside, ProjectBusy, WorkerBusy
+from devclaw_py.model.caller import CHAIN, Caller
+from devclaw_py.model.journal import AuditLine, Wish
+from devclaw_py.operations.pickup import pick_up
+from devclaw_py.operations.steps import Call
+
+# What a wish outlives: the seat, the project or the outside may be free later.
+PATIENT = (WorkerBusy, ProjectBusy, Outside)
+
+
+def new_op() -> str:
+    """Return the id of a new operation."""
+    return secrets.token_hex(8)
+
+
+def carry_out(app: App, group_id: str, *, caller: Caller = CHAIN) -> list[dict[str, Any]]:
+    """Try every wish of the project once; say for each whether it was dispatched, waits or was dropped."""
+    return [_try(app, wish, caller) for wish in app.store.journal.wishes(group_id)]
+
+
+def _try(app: App, wish: Wish, caller: Caller) -> dict[str, Any]:
+    call = Call(op=new_op(), tool="task_pickup", caller=caller)
+    what = {"issueId": wish.issue, "role": wish.role.value, "cause": wish.cause}
+    try:
+        answer = pick_up(app, call, group_id=wish.group_id, role=wish.role, issue=wish.issue, tier=wish.tier)
+    except PATIENT as error:
+        return what | {"dispatched": False, "waiting": True, "reason": str(error)}
+    except DevClawError as error:
+        if error.retryable:
+            return what | {"dispatched": False, "waiting": True, "reason": str(error)}
+        app.store.journal.drop_wish(wish)
+        facts = {"ok": False, "error": error.code, "role": wish.role.value, "cause": wish.cause}
+        app.store.audit.append_once(
+            AuditLine(
+                ts=app.clock.now(),
+                event="wish_dropped",
+                op=call.op,
+                caller=str(caller),
+                group_id=wish.group_id,
+                issue=wish.issue,
+                facts=facts,
+            )
+        )
+        return what | {"dispatched": False, "waiting": False, "reason": str(error)}
+    told = {name: answer[name] for name in ("model", "sessionAction", "attempt", "labelTransition", "announcement")}
+    return what | {"dispatched": True} | told

@@ -1,0 +1,59 @@
+"""project_register."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from devclaw_py.app import App
+from devclaw_py.errors import ConfigError
+from devclaw_py.model.pipeline import Integration, Provider, RoleExecution
+from devclaw_py.model.project import Project
+from devclaw_py.operations.registration import register
+from devclaw_py.operations.steps import Call
+from devclaw_py.tools.base import Answer, Tool, WritingArgs
+
+
+class Args(WritingArgs):
+    """Arguments of project_register."""
+
+    name: str = Field(description="Short name of the project.")
+    repo: str = Field(min_length=1, description="Path of the git repository, such as ~/git/my-webapp.")
+    base_branch: str = Field(min_length=1, description="Branch that work starts from and is merged into.")
+    group_name: str = Field("", description="The chat group's display name.")
+    deploy_branch: str = Field("", description="Branch that is deployed; left out: the base branch.")
+    deploy_url: str = Field("", description="Where the deployed project can be seen.")
+    provider: Literal["auto", "local", "github", "gitlab"] = Field("auto", description="Where the issues live.")
+    auto_chain: bool = Field(False, description="Whether QA follows DEV, and a fix follows a failed test, by itself.")
+    role_execution: RoleExecution = Field(
+        RoleExecution.PARALLEL, description="Whether dev and qa may work at the same time."
+    )
+    integration: Integration = Field(Integration.DEVCLAW, description="Who merges tested work.")
+    channel: str | None = Field(None, description="The chat's kind, such as telegram.")
+
+
+def project_register(app: App, call: Call, args: Args) -> Answer:
+    """Register a repository for a chat group: check it, create the state labels, scaffold role texts."""
+    if args.provider in (Provider.GITHUB, Provider.GITLAB):
+        raise ConfigError(
+            f"provider {args.provider} was asked for, but this version keeps issues locally only", hint="use local"
+        )
+    project = Project(
+        group_id=args.group,
+        name=args.name,
+        repo=args.repo,
+        group_name=args.group_name or f"Project: {args.name}",
+        base_branch=args.base_branch,
+        deploy_branch=args.deploy_branch or args.base_branch,
+        deploy_url=args.deploy_url,
+        auto_chain=args.auto_chain,
+        role_execution=args.role_execution,
+        integration=args.integration,
+        provider=Provider.LOCAL,
+        channel=args.channel,
+    )
+    return register(app, call, project)
+
+
+TOOL = Tool("project_register", Args, project_register)

@@ -1,0 +1,98 @@
+"""queue_status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.errors import TrackerError
+from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.project import Project
+from devclaw_py.operations.steps import Call
+from devclaw_py.rules import announce, workflow
+from devclaw_py.tools.base import Answer, Group, GroupArgs, Tool
+
+FIELDS = {State.TO_IMPROVE: "toImprove", State.TO_TEST: "toTest", State.TO_DO: "toDo"}
+
+
+class Args(GroupArgs):
+    """Arguments of queue_status."""
+
+
+def queue_status(app: App, call: Call, args: Args) -> Answer:
+    """Show what waits in each queue and what each worker holds, in one project or in all.
+
+    A tracker that does not answer is an error of its project, never an empty queue.
+    """
+    if args.project_group_id is not None:
+        projects = {args.project_group_id: app.store.registry.get(args.project_group_id)}
+    else:
+        projects = app.store.registry.all()
+    shown = [_project(app, project) for project in projects.values()]
+    counts = {name: sum(len(entry["queue"][name]) for entry in shown if entry["queue"]) for name in FIELDS.values()}
+    return {
+        "success": True,
+        "projects": shown,
+        "counts": counts,
+        "announcement": plain(announce.queue([_line(entry) for entry in shown])),
+    }
+
+
+def _project(app: App, project: Project) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": project.name,
+        "groupId": project.group_id,
+        "autoChain": project.auto_chain,
+        "roleExecution": project.role_execution.value,
+        **{role.value: _seat(project, role) for role in Role},
+        "queue": None,
+        "parked": [_parked(intent) for intent in app.store.journal.intents(project.group_id) if intent.next_try],
+        "wishes": [
+            {"issueId": wish.issue, "role": wish.role.value} for wish in app.store.journal.wishes(project.group_id)
+        ],
+    }
+    try:
+        tracker = app.open_tracker(project)
+        entry["queue"] = {
+            FIELDS[state]: [
+                {"id": task.number, "title": task.title, "priority": len(workflow.QUEUES) - place, "url": task.url}
+                for task in tracker.list_by_label(state)
+            ]
+            for place, state in enumerate(workflow.QUEUES)
+        }
+    except TrackerError as error:
+        entry["error"] = {"code": error.code, "message": str(error)}
+    return entry
+
+
+def _seat(project: Project, role: Role) -> dict[str, Any]:
+    seat = project.seat(role)
+    return {
+        "active": seat.active,
+        "issueId": seat.issue if seat.active else None,
+        "model": seat.model,
+        "startTime": seat.start_time.isoformat() if seat.start_time else None,
+        "attempt": seat.attempt,
+        "sessions": seat.sessions,
+    }
+
+
+def _parked(intent: Any) -> dict[str, Any]:
+    return {
+        "tool": intent.tool,
+        "issueId": intent.issue,
+        "reason": intent.payload.get("waits"),
+        "nextTry": intent.next_try.isoformat(),
+    }
+
+
+def _line(entry: dict[str, Any]) -> str:
+    if entry["queue"] is None:
+        return f"{entry['name']}: the tracker does not answer"
+    counts = ", ".join(f"{len(entry['queue'][FIELDS[state]])} {state}" for state in workflow.QUEUES)
+    held = ", ".join(f"{role} on #{entry[role]['issueId']}" for role in Role if entry[role]["active"])
+    return f"{entry['name']}: {counts}" + (f"; {held}" if held else "")
+
+
+TOOL = Tool("queue_status", Args, queue_status, group=Group.OPTIONAL, writes=False)
