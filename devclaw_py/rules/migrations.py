@@ -14,6 +14,7 @@ TIER_ALIASES = {
     "grok": Tier.QA.value,
     "mid": Tier.MEDIOR.value,
 }
+ALIASES = frozenset(TIER_ALIASES)
 DEFAULT_TIERS = {"dev": Tier.MEDIOR.value, "qa": Tier.QA.value}
 ROLE_ALIASES = {"developer": "dev", "dev": "dev", "tester": "qa", "qa": "qa"}
 
@@ -65,12 +66,15 @@ def empty(name: str) -> Entry:
 
 
 def _old_seat(seat: object) -> bool:
+    # Asked of every seat at each cold read of the registry: no more than a few look-ups.
     if not isinstance(seat, dict):
         return seat is None
     sessions, model = seat.get("sessions"), seat.get("model")
-    if "sessionId" in seat or sessions is None or (isinstance(model, str) and model in TIER_ALIASES):
+    if sessions is None or "sessionId" in seat:
         return True
-    return isinstance(sessions, dict) and not TIER_ALIASES.keys().isdisjoint(sessions)
+    if isinstance(model, str) and model in TIER_ALIASES:
+        return True
+    return isinstance(sessions, dict) and not ALIASES.isdisjoint(sessions)
 
 
 def _seat(name: str, seat: Mapping[str, Any]) -> Entry:
@@ -132,7 +136,7 @@ def _from_levels(name: str, levels: Mapping[str, Any]) -> Entry:
         for slot in (slot for slot in slots if isinstance(slot, dict)) if isinstance(slots, list) else ():
             seat["sessions"][tier] = seat["sessions"].get(tier) or slot.get("sessionKey")
             if slot.get("active"):
-                busy.append(_busy(tier, slot))
+                busy.append(_busy(str(tier), slot))
     if not busy:
         return {name: seat}
     first, further = {**seat, **busy[0], "sessions": seat["sessions"]}, busy[1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]  # public names, missing in typeshed
 from typing import Any, NamedTuple
 
@@ -15,20 +16,26 @@ from devclaw_py.errors import StateCorrupt
 
 EMPTY = '{\n  "projects": {}\n}\n'
 DECODER = json.JSONDecoder()
-ENTRY_INDENT = "    "
+ENTRY_BREAK = "\n    "
+BLANKS = frozenset(" \t\n\r")
+FIRST, BETWEEN, LAST = "{" + ENTRY_BREAK, "," + ENTRY_BREAK, "\n  }"
 
 
 class Member(NamedTuple):
     """One value of an object, and where it stands in the text."""
 
     value: Any
+    key_start: int
     start: int
     end: int
 
 
 @dataclass(frozen=True)
 class Document:
-    """One reading: the text, where the object of the projects stands in it, and each entry with its own text."""
+    """One reading: the text, where the object of the projects stands in it, and each entry with its own text.
+
+    A span goes from the entry's key to the end of its value.
+    """
 
     text: str
     start: int
@@ -36,17 +43,20 @@ class Document:
     entries: dict[str, Any]
     spans: dict[str, tuple[int, int]]
 
-    def with_entries(self, entries: Mapping[str, Any]) -> str:
-        """Return the text with these entries; one that is the same object as before keeps its own text."""
-        members = [f"{ENTRY_INDENT}{_dump(key)}: {self._entry_text(key, entry)}" for key, entry in entries.items()]
-        inner = "{\n" + ",\n".join(members) + "\n  }" if members else "{}"
-        return self.text[: self.start] + inner + self.text[self.end :]
+    def with_entries(self, entries: Mapping[str, Any]) -> Document:
+        """Return the document with these entries; one that is the same object as before keeps its own text."""
+        members = [self._member_text(key, entry) for key, entry in entries.items()]
+        inner = FIRST + BETWEEN.join(members) + LAST if members else "{}"
+        text = self.text[: self.start] + inner + self.text[self.end :]
+        starts = accumulate((len(member) + len(BETWEEN) for member in members), initial=self.start + len(FIRST))
+        spans = {key: (at, at + len(member)) for key, at, member in zip(entries, starts, members, strict=False)}
+        return Document(text, self.start, self.start + len(inner), dict(entries), spans)
 
-    def _entry_text(self, key: str, entry: object) -> str:
+    def _member_text(self, key: str, entry: object) -> str:
         if key in self.spans and self.entries[key] is entry:
             start, end = self.spans[key]
             return self.text[start:end]
-        return _dump(entry, indent=2).replace("\n", "\n" + ENTRY_INDENT)
+        return f"{_dump(key)}: " + _dump(entry, indent=2).replace("\n", ENTRY_BREAK)
 
 
 def parse(content: bytes, name: str) -> Document:
@@ -101,7 +111,7 @@ def _walk(text: str, name: str) -> Document:
     projects = members.get("projects")
     if projects is None or not isinstance(projects.value, dict):
         raise misshapen(name, "projects", "an object", projects and projects.value)
-    spans = {key: (member.start, member.end) for key, member in inner.items()}
+    spans = {key: (member.key_start, member.end) for key, member in inner.items()}
     return Document(text, projects.start, projects.end, {key: member.value for key, member in inner.items()}, spans)
 
 
@@ -114,13 +124,14 @@ def _members(text: str, at: int, value_at: Callable[[str, int], tuple[Any, int]]
     while True:
         if text[at : at + 1] != '"':
             raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
+        key_start = at
         key, at = scanstring(text, at + 1, True)
         at = _skip(text, at)
         if text[at : at + 1] != ":":
             raise json.JSONDecodeError("Expecting ':' delimiter", text, at)
         start = _skip(text, at + 1)
         value, end = value_at(key, start)
-        members[key] = Member(value, start, end)
+        members[key] = Member(value, key_start, start, end)
         at = _skip(text, end)
         if text[at : at + 1] == "}":
             return members, at + 1
@@ -130,6 +141,8 @@ def _members(text: str, at: int, value_at: Callable[[str, int], tuple[Any, int]]
 
 
 def _skip(text: str, at: int) -> int:
+    if text[at : at + 1] not in BLANKS:
+        return at
     end: int = WHITESPACE.match(text, at).end()
     return end
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
@@ -75,11 +76,22 @@ class FileShelf:
             yield
 
 
+@dataclass(frozen=True)
+class Reading:
+    """One text of the registry and what it says; entries are never changed in place."""
+
+    content: bytes
+    document: Document
+    entries: Entries
+    migrated: bool
+
+
 class StoredRegistry:
     """The Registry over a shelf: a change writes one entry anew and leaves the rest of the text as it stands."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
+        self._last: Reading | None = None
 
     @property
     def exists(self) -> bool:
@@ -130,35 +142,51 @@ class StoredRegistry:
         return project
 
     def _entries(self) -> Entries:
-        return self._present(parse(self._shelf.read() or EMPTY.encode(), self._shelf.name))
+        return self._reading(self._shelf.read()).entries
 
     @contextmanager
     def _writing(self) -> Iterator[Entries]:
         """Lock, read, let the entries be changed, write; a block that raises changes nothing."""
         with self._shelf.locked():
             content = self._shelf.read()
-            document = parse(EMPTY.encode() if content is None else content, self._shelf.name)
-            entries = self._present(document)
+            reading = self._reading(content)
+            entries = dict(reading.entries)
             yield entries
-            if content is not None and any(map(outdated, document.entries.values())):
-                self._shelf.back_up(content)
+            if reading.migrated:
+                self._shelf.back_up(reading.content)
+            document = reading.document.with_entries(entries)
             # A text from JSON escapes may hold half a surrogate pair: written back as the escape it was.
-            self._shelf.write(document.with_entries(entries).encode("utf-8", "backslashreplace"))
+            written = document.text.encode("utf-8", "backslashreplace")
+            self._shelf.write(written)
+            self._last = Reading(written, document, entries, migrated=False)
 
-    def _present(self, document: Document) -> Entries:
-        """Return the entries in the present form, each with a slug; those that need no change are the same objects."""
-        for group_id, entry in document.entries.items():
+    def _reading(self, content: bytes | None) -> Reading:
+        """Parse the text, unless it is byte for byte the one that was parsed or written last."""
+        found = EMPTY.encode() if content is None else content
+        last = self._last
+        if last is None or last.content != found:
+            document = parse(found, self._shelf.name)
+            entries, migrated = self._present(document.entries)
+            self._last = last = Reading(found, document, entries, migrated=migrated)
+        return last
+
+    def _present(self, found: Entries) -> tuple[Entries, bool]:
+        """Return the entries in the present form, each with a slug, and whether one had an older form.
+
+        Those that need no change are the same objects.
+        """
+        for group_id, entry in found.items():
             if not isinstance(entry, dict):
                 raise misshapen(self._shelf.name, f"projects.{group_id}", "an object", entry)
-        old = any(map(outdated, document.entries.values()))
-        entries = migrate(document.entries) if old else dict(document.entries)
+        old = any(map(outdated, found.values()))
+        entries = migrate(found) if old else dict(found)
         taken = _slugs(entries)
         for group_id, entry in entries.items():
             if not entry.get("slug") and isinstance(entry.get("name"), str):
                 short = slug(entry["name"], taken)
                 taken.add(short)
                 entries[group_id] = {**entry, "slug": short}
-        return entries
+        return entries, old
 
     def _project(self, group_id: str, entry: Mapping[str, Any]) -> Project:
         given = _without_nulls(entry)
