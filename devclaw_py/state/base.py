@@ -20,6 +20,11 @@ class Registry(Protocol):
     Every method raises `StateCorrupt` when what is stored cannot be read, and changes nothing then.
     """
 
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored; an absent registry reads as an empty one, and callers say so."""
+        ...
+
     def all(self) -> dict[str, Project]:
         """Return every project by group id, in the order of registration; empty when nothing is stored."""
         ...
@@ -44,7 +49,7 @@ class Registry(Protocol):
         """Add a project under the registry lock.
 
         Raises:
-            AlreadyRegistered: its group has one.
+            AlreadyRegistered: its group has one, or another project has its slug. An empty slug is filled in.
         """
         ...
 
@@ -165,7 +170,11 @@ class Journal(Protocol):
         ...
 
     def keep_answer(self, group_id: str, request_id: str, answer: dict[str, object]) -> None:
-        """Keep the answer of a call that had no operation of its own."""
+        """Keep the answer of a call that had no operation of its own; the first one under a request id stays."""
+        ...
+
+    def first_seen(self, session: str, name: str) -> bool:
+        """Note an agent's event by the name of its file; False when it was noted before."""
         ...
 
 
