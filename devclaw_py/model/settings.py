@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from devclaw_py.model.pipeline import Tier
 
-Seconds = Annotated[float, Field(gt=0)]
+# Infinity is a number in TOML, and a wait without end is what the time limits are there to prevent.
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(gt=0)]
+Word = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
@@ -25,18 +27,18 @@ class AgentSettings(Section):
     program: tuple[str, ...] = Field(
         (), description="The scripted agent's program and its arguments, run once for each task."
     )
-    permission_mode: str = Field("dontAsk", description="Claude Code's permission mode.")
+    permission_mode: Word = Field("dontAsk", description="Claude Code's permission mode.")
     allow: tuple[str, ...] = Field((), description="Claude Code's allow list.")
-    claude_bin: str = Field("claude", description="Claude Code's program.")
+    claude_bin: Word = Field("claude", description="Claude Code's program.")
 
 
 class ModelSettings(Section):
     """The model of each tier, written as OpenClaw writes models."""
 
-    junior: str = Field("anthropic/claude-haiku-4-5", description="Typos, single-file fixes, small changes.")
-    medior: str = Field("anthropic/claude-sonnet-4-5", description="Features, bug fixes, changes over several files.")
-    senior: str = Field("anthropic/claude-opus-4-5", description="Architecture, migrations, security.")
-    qa: str = Field("anthropic/claude-sonnet-4-5", description="Reviews and test runs.")
+    junior: Word = Field("anthropic/claude-haiku-4-5", description="Typos, single-file fixes, small changes.")
+    medior: Word = Field("anthropic/claude-sonnet-4-5", description="Features, bug fixes, changes over several files.")
+    senior: Word = Field("anthropic/claude-opus-4-5", description="Architecture, migrations, security.")
+    qa: Word = Field("anthropic/claude-sonnet-4-5", description="Reviews and test runs.")
 
     def of(self, tier: Tier) -> str:
         """Return the model of ``tier``."""
@@ -64,6 +66,7 @@ class TimeoutSettings(Section):
     tracker_s: Seconds = Field(15, description="For one answer of an issue tracker.")
     git_s: Seconds = Field(60, description="For one git command.")
     tmux_s: Seconds = Field(5, description="For one tmux command.")
+    notify_s: Seconds = Field(15, description="For the notifier's command to deliver one announcement.")
     stall_min: Seconds = Field(15, description="Minutes of silence after which a working session counts as stalled.")
 
 

@@ -1,0 +1,188 @@
+"""What a group is told about each outcome: one line that a person enjoys, with number, title and link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.model.pipeline import Integration, Result, Role, State, Tier
+from devclaw_py.model.task import TaskRef
+
+SUMMARY_CHARS = 300
+
+EMOJI: dict[Tier, str] = {Tier.JUNIOR: "⚡", Tier.MEDIOR: "🔧", Tier.SENIOR: "🧠", Tier.QA: "🔍"}
+
+SessionAction = Literal["spawn", "send", "resume"]
+STARTS: dict[SessionAction, str] = {"spawn": "Spawning", "send": "Sending", "resume": "Resuming"}
+
+RESULTS: dict[Result, tuple[str, str, str]] = {
+    Result.DONE: ("✅", "done", "Moved to QA queue."),
+    Result.PASS: ("🎉", "PASS", "Issue closed."),
+    Result.FAIL: ("❌", "FAIL", "Sent back to DEV."),
+    Result.REFINE: ("🤔", "REFINE", "Awaiting human decision."),
+    Result.BLOCKED: ("🚫", "BLOCKED", "Needs a human."),
+}
+MENDED: dict[bool | None, str] = {None: "⚠️", True: "🩹", False: "🛑"}
+AUTHORS: dict[str, str] = {"dev": "DEV", "qa": "QA", "orchestrator": "the orchestrator"}
+
+
+def picked_up(task: TaskRef, role: Role, tier: Tier, action: SessionAction) -> Announcement:
+    """Tell that a worker got a task: ``🔧 Spawning DEV (medior) for #42: Title``."""
+    text = f"{STARTS[action]} {role.upper()} ({tier}) for {_named(task)}"
+    return Announcement(emoji=EMOJI[tier], text=text, task=task)
+
+
+def completed(
+    task: TaskRef, role: Role, result: Result, summary: str = "", *, merged_into: str | None = None
+) -> Announcement:
+    """Tell a worker's result and where the task went: ``✅ DEV done #42 — summary. Moved to QA queue.``"""
+    emoji, word, then = RESULTS[result]
+    if result is Result.PASS and merged_into:
+        then = f"Merged into {merged_into}, issue closed."
+    return Announcement(emoji=emoji, text=f"{role.upper()} {word} {_said(task, summary)} {then}", task=task)
+
+
+def pass_became_fail(task: TaskRef, summary: str, reason: str) -> Announcement:
+    """Tell that QA passed a task whose work cannot be merged, so it goes back."""
+    text = f"QA passed {_said(task, summary)} The work cannot be merged: {_sentence(reason)} Sent back to DEV."
+    return Announcement(emoji="🔀", text=text, task=task)
+
+
+def report_waits(task: TaskRef, role: Role, result: Result, reason: str) -> Announcement:
+    """Tell that a report is kept and will be carried out later."""
+    text = f"{role.upper()} {RESULTS[result][1]} #{task.number} is kept and waits: {_sentence(reason)}"
+    return Announcement(emoji="⏳", text=text, task=task)
+
+
+def waits(task: TaskRef, reason: str) -> Announcement:
+    """Tell that an operation on a task is parked until ``reason`` is gone."""
+    return Announcement(emoji="⏳", text=f"{_named(task)} waits: {_sentence(reason)}", task=task)
+
+
+def merge_awaited(task: TaskRef, base_branch: str, integration: Integration) -> Announcement:
+    """Tell that tested work waits for somebody else's merge."""
+    who = "a person" if integration is Integration.HUMAN else "its worker"
+    text = f"QA PASS #{task.number}: waiting for {who} to merge it into {base_branch}."
+    return Announcement(emoji="⏳", text=text, task=task)
+
+
+def chained(done: Announcement, follow: Announcement) -> Announcement:
+    """Return ``done`` with the pickup that followed on a line of its own."""
+    return done.noting(f"{follow.emoji} {follow.text}", *follow.notes)
+
+
+def chain_waits(done: Announcement, role: Role, reason: str) -> Announcement:
+    """Return ``done`` with a line that says why the next pickup has to wait."""
+    return done.noting(f"⏳ {role.upper()} follows later: {_sentence(reason)}")
+
+
+def created(task: TaskRef, state: State) -> Announcement:
+    """Tell of a new issue; a pickup that follows at once is `chained` to it."""
+    return Announcement(emoji="📋", text=f"Created {_named(task)} ({state})", task=task)
+
+
+def updated(task: TaskRef, source: State | None, target: State, reason: str = "") -> Announcement:
+    """Tell of a move that somebody asked for: ``🔄 Updated #42: To Do → Planning (reason)``."""
+    why = f" ({_brief(reason)})" if reason.strip() else ""
+    text = f"Updated #{task.number}: {source or 'no state'} → {target}{why}"
+    return Announcement(emoji="🔄", text=text, task=task)
+
+
+def unchanged(task: TaskRef, state: State) -> Announcement:
+    """Tell that a task stood where somebody wanted to put it."""
+    return Announcement(emoji="🔄", text=f"#{task.number} is in {state} already", task=task)
+
+
+def commented(task: TaskRef, author: str | None) -> Announcement:
+    """Tell of a comment: ``💬 Comment added to #42 by QA``."""
+    by = f" by {AUTHORS.get(author, author)}" if author else ""
+    return Announcement(emoji="💬", text=f"Comment added to #{task.number}{by}", task=task)
+
+
+def registered(name: str, group_name: str, *, labels: int, roles_written: bool) -> Announcement:
+    """Tell that a group has a team now."""
+    made = f" {labels} labels created." if labels else ""
+    roles = " Role files written." if roles_written else ""
+    return Announcement(emoji="📋", text=f'Project "{name}" registered for {group_name}.{made}{roles} Ready for tasks.')
+
+
+def project_changed(name: str, changes: Mapping[str, tuple[str, str]]) -> Announcement:
+    """Tell which of a project's settings changed, each as ``key: old → new``."""
+    listed = ", ".join(f"{key}: {old or 'none'} → {new or 'none'}" for key, (old, new) in changes.items())
+    return Announcement(emoji="🛠️", text=f'Project "{name}": {listed or "nothing changed"}')
+
+
+def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) -> Announcement:
+    """Tell what devclaw_setup wrote; ``kept`` are the backups of what stood there."""
+    files = f": {', '.join(written)}" if written else "; every file stood already"
+    notes = (f"💾 Kept what stood there: {', '.join(kept)}",) if kept else ()
+    return Announcement(emoji="🧰", text=f"DevClaw is set up in {workspace}{files}", notes=notes)
+
+
+def queue(
+    name: str, waiting: Mapping[State, int], busy: Mapping[Role, int | None], trouble: Sequence[str] = ()
+) -> Announcement:
+    """Tell what waits and who works: ``📊 shop: 2 To Do, 1 To Test. DEV on #42, QA idle``."""
+    counts = ", ".join(f"{count} {state}" for state, count in waiting.items() if count) or "nothing waits"
+    seats = ", ".join(f"{role.upper()} {f'on #{issue}' if issue else 'idle'}" for role, issue in busy.items())
+    return Announcement(
+        emoji="📊", text=f"{name}: {counts}. {seats}", notes=tuple(f"⚠️ {_brief(text)}" for text in trouble)
+    )
+
+
+def health(findings: Sequence[Finding]) -> Announcement:
+    """Tell what session_health found, the gravest first, and what it mended."""
+    troubles = [finding for finding in findings if finding.severity is not Severity.OK]
+    if not troubles:
+        return Announcement(emoji="💚", text="All healthy")
+    mended = sum(finding.fixed is True for finding in troubles)
+    order = [Severity.CRITICAL, Severity.UNKNOWN, Severity.WARNING]
+    troubles.sort(key=lambda finding: order.index(finding.severity))
+    ending = f", {mended} mended" if mended else ""
+    text = f"{len(troubles)} {'finding' if len(troubles) == 1 else 'findings'}{ending}"
+    return Announcement(emoji="🩺", text=text, notes=tuple(_finding(finding) for finding in troubles))
+
+
+def recovered(task: TaskRef | None, what: str) -> Announcement:
+    """Tell what recovery finished or undid after a crash."""
+    where = f" #{task.number}" if task else ""
+    return Announcement(emoji="🩹", text=f"Recovered{where}: {_sentence(what)}", task=task)
+
+
+def conflict(task: TaskRef, role: Role, found: State | str | None) -> Announcement:
+    """Tell that somebody moved a task under a worker's hands; theirs stays."""
+    where = f"moved to {found}" if found else "moved"
+    text = f"#{task.number} was {where} by somebody else and stays there. {role.upper()} stops."
+    return Announcement(emoji="🤚", text=text, task=task)
+
+
+def released(task: TaskRef, role: Role, reason: str) -> Announcement:
+    """Tell that a worker lost its task without a report."""
+    return Announcement(emoji="👋", text=f"{role.upper()} left #{task.number}: {_sentence(reason)}", task=task)
+
+
+def _named(task: TaskRef) -> str:
+    return f"#{task.number}: {' '.join(task.title.split())}"
+
+
+def _said(task: TaskRef, summary: str) -> str:
+    if not summary.strip():
+        return f"#{task.number}."
+    return f"#{task.number} — {_sentence(summary)}"
+
+
+def _finding(finding: Finding) -> str:
+    where = f"{finding.project}: " if finding.project else ""
+    return f"{MENDED[finding.fixed]} {where}{_brief(finding.message)}"
+
+
+def _brief(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_CHARS else line[: SUMMARY_CHARS - 1].rstrip() + "…"
+
+
+def _sentence(text: str) -> str:
+    line = _brief(text).rstrip(".")
+    return line if line.endswith(("!", "?", "…", "。")) else f"{line}."
