@@ -1,0 +1,106 @@
+"""The Work port over the git program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from devclaw_py.kernel.clock import Clock, SystemClock
+from devclaw_py.model.finding import Finding
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.project import Project
+from devclaw_py.model.settings import TimeoutSettings
+from devclaw_py.rules.slug import slug
+from devclaw_py.work import desks, doctor
+from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared
+from devclaw_py.work.command import Git
+from devclaw_py.work.desks import Desks
+from devclaw_py.work.keep import keep
+from devclaw_py.work.merge import Merger
+from devclaw_py.work.repo import REMOTE, Repo, open_repo
+
+
+class GitWork:
+    """All git of one machine; ``environ`` None means this process's environment at each call."""
+
+    def __init__(
+        self, timeouts: TimeoutSettings, *, clock: Clock | None = None, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.git, self.clock = Git(timeouts.git_s, environ), clock or SystemClock()
+
+    def check(self, project: Project) -> None:
+        """Prove that the repository can be worked in; see the port."""
+        doctor.check(self.git, project)
+
+    def desk(self, project: Project, role: Role, tier: Tier) -> Desk:
+        """Return the desk; nothing is made."""
+        worktree = desks.folder(project.repo_path.resolve()) / f"{role}-{tier}"
+        return Desk(slug=project.slug or slug(project.name), role=role, tier=tier, worktree=worktree)
+
+    def branch(self, project: Project, issue: int, title: str) -> str:
+        """Return the task's branch; one that exists keeps its name when the title changes."""
+        return _existing(self._repo(project), issue) or f"devclaw/{issue}-{slug(title)}"
+
+    def ensure_desk(self, project: Project, desk: Desk) -> tuple[str, ...]:
+        """Make the desk's worktree if missing; see the port."""
+        return self._desks(project).ensure(desk.worktree)
+
+    def prepare_dev(
+        self,
+        project: Project,
+        desk: Desk,
+        *,
+        issue: int,
+        branch: str,
+        leaving: tuple[int, int] | None,
+        free: frozenset[Path],
+    ) -> Prepared:
+        """Check the task's branch out at the desk; see the port."""
+        return self._desks(project).for_dev(desk.worktree, issue=issue, branch=branch, leaving=leaving, free=free)
+
+    def prepare_qa(self, project: Project, desk: Desk, *, branch: str, leaving: tuple[int, int] | None) -> Prepared:
+        """Let the desk stand detached on what is to be tested; see the port."""
+        return self._desks(project).for_qa(desk.worktree, branch=branch, leaving=leaving)
+
+    def keep(self, project: Project, desk: Desk, *, branch: str) -> Kept:
+        """Push the branch where there is a remote; see the port."""
+        return keep(self._repo(project), desk.worktree, branch)
+
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+        """Compute the merge aside; see the port."""
+        return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message)
+
+    def publish(self, project: Project, plan: MergePlan) -> None:
+        """Move the base branch; see the port."""
+        Merger(self._repo(project)).publish(plan)
+
+    def published(self, project: Project, plan: MergePlan) -> bool:
+        """Say whether the plan was carried out; see the port."""
+        return Merger(self._repo(project)).published(plan)
+
+    def merged(self, project: Project, issue: int) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch."""
+        repo = self._repo(project)
+        name = _existing(repo, issue)
+        head = repo.head(name) if name else None
+        return head is not None and repo.contains(repo.base(), head)
+
+    def diagnose(self, project: Project | None) -> list[Finding]:
+        """Return what doctor should say about git and a project's repository."""
+        return doctor.diagnose(self.git, project)
+
+    def _repo(self, project: Project) -> Repo:
+        return open_repo(self.git, project)
+
+    def _desks(self, project: Project) -> Desks:
+        return Desks(self._repo(project), self.clock)
+
+
+def _existing(repo: Repo, issue: int) -> str | None:
+    """Return the branch of an issue, local before remote, the last committed first."""
+    for root in ("refs/heads", f"refs/remotes/{REMOTE}"):
+        args = ("for-each-ref", "--sort=-committerdate", "--format=%(refname)", f"{root}/devclaw/{issue}-*")
+        found = repo.run(*args, asked=f"look for the branch of issue {issue}").out.split()
+        if found:
+            return found[0].removeprefix(f"{root}/")
+    return None
