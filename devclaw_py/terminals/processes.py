@@ -1,0 +1,126 @@
+"""The processes below a terminal, found so that none outlives its session as a second worker.
+
+Hanging up a terminal ends only what listens to SIGHUP and still belongs to it. What ignores the signal is found by
+its Unix session, what left that by its parents, and what left those by a variable in its environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
+
+GRACE_S = 0.5
+KILL_S = 2.0
+
+
+def below(leader: int) -> list[psutil.Process]:
+    """Return the process ``leader``, all its descendants and all members of the Unix session that it leads.
+
+    A leader that is gone may still have a session. The kernel gives its number to nobody while a member lives, so a
+    process that has the number and another session proves that no member is left.
+    """
+    import psutil
+
+    found: dict[int, psutil.Process] = {}
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(leader)
+        if _session_of(leader) != leader:
+            return []
+        found = {child.pid: child for child in (process, *process.children(recursive=True))}
+    for pid in psutil.pids():
+        if _session_of(pid) == leader:
+            with suppress(psutil.NoSuchProcess):
+                found.setdefault(pid, psutil.Process(pid))
+    found.pop(os.getpid(), None)
+    return list(found.values())
+
+
+def alive(pid: int) -> bool:
+    """Say whether there is a process ``pid``; one that ended and was not yet waited for counts as alive."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def marked(variable: str, value: str) -> list[psutil.Process]:
+    """Return the processes that were started with ``variable=value`` in their environment, but this one."""
+    import psutil
+
+    return [
+        psutil.Process(pid)
+        for pid in psutil.pids()
+        if pid != os.getpid() and initial_environment(pid).get(variable) == value and psutil.pid_exists(pid)
+    ]
+
+
+def initial_environment(pid: int) -> dict[str, str]:
+    """Return the environment that process ``pid`` was started with; empty when it is gone or belongs to others."""
+    proc = Path("/proc") / str(pid) / "environ"
+    if not Path("/proc/self/environ").exists():
+        return _environment_by_psutil(pid)
+    try:
+        raw = proc.read_bytes()
+    except OSError:
+        return {}
+    pairs = (entry.partition("=") for entry in raw.decode("utf-8", errors="surrogateescape").split("\0") if entry)
+    return {name: value for name, _, value in pairs}
+
+
+def parents(pid: int) -> list[int]:
+    """Return ``pid`` and the processes above it, nearest first."""
+    import psutil
+
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        return [pid, *(parent.pid for parent in process.parents())]
+    return [pid]
+
+
+def end(processes: Iterable[psutil.Process], *, grace_s: float = GRACE_S) -> list[int]:
+    """Wait ``grace_s`` for the processes to end by themselves, kill the rest; return what lives even then.
+
+    A process is known by its number and its start time, so a number that was given to another since is not killed.
+    """
+    import psutil
+
+    _, left = psutil.wait_procs(list(processes), timeout=grace_s)
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    _, alive = psutil.wait_procs(left, timeout=KILL_S)
+    return [process.pid for process in alive if _runs(process)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    import psutil
+
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
+
+
+def _environment_by_psutil(pid: int) -> dict[str, str]:
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ()
+    except (psutil.Error, OSError):
+        return {}
