@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
@@ -61,7 +62,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
 
     Always answers one JSON object; a failure is one with ``success`` false.
     """
-    context = Call(op=new_op(), tool=name, caller=caller)
+    context = Call(op=new_op(), tool=name, caller=caller, at=app.clock.now())
     group_id, args = arguments.get("projectGroupId"), None
     try:
         tool = _find(name)
@@ -73,8 +74,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         answer = {**answered.answer, "repeated": True}
     except DevClawError as error:
         answer = failure(error)
-    except Exception as error:
-        # The door is the one place where a bug becomes an answer; the trace goes to the log.
+    except Exception as error:  # noqa: BLE001 - the door is where a bug becomes an answer; its trace goes to the log
         traceback.print_exc(file=sys.stderr)
         answer = failure(DevClawError(f"{name} met a bug: {type(error).__name__}: {error}; its trace is on stderr"))
     if context.settled:
@@ -100,7 +100,7 @@ def _parse(tool: Tool, arguments: Mapping[str, Any]) -> Args:
         raise InvalidArguments(f"{tool.name}: {told}", hint=f"parameters: {allowed}") from None
 
 
-def _complaint(found: Any) -> str:
+def _complaint(found: ErrorDetails) -> str:
     where = ".".join(str(part) for part in found["loc"]) or "arguments"
     message = found["msg"].removeprefix("Value error, ")
     return f"{where}: {message[:1].lower()}{message[1:]}"
@@ -167,17 +167,15 @@ def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _audit(
-    app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None
-) -> None:
-    """Write the call's line unless its operation has written it already."""
+def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> None:
+    """Write the call's line unless its operation has written it already, at any time since the call began."""
     facts: dict[str, Any] = {"ok": bool(answer.get("success"))}
     if "error" in answer:
         facts["error"] = answer["error"]["code"]
     facts |= {name: answer[name] for name in AUDITED if name in answer}
     app.store.audit.append_once(
         AuditLine(
-            ts=app.clock.now(),
+            ts=context.at,
             event=context.tool,
             op=context.op,
             caller=str(context.caller),

@@ -54,7 +54,8 @@ class Report(Value):
 class Attempt(Value):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
-    ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup. ``outcome`` is the first answer to its report.
+    ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
+    ``outcome`` is the first answer to its report.
     """
 
     group_id: str

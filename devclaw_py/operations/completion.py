@@ -12,10 +12,10 @@ from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
 from devclaw_py.model.pipeline import Result, Role
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import ref_of
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.pickup import next_attempt
 from devclaw_py.operations.recovery import project_held
+from devclaw_py.operations.shared import ref_of
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import announce, workflow
 
@@ -60,25 +60,30 @@ def complete(
 def _find_attempt(
     app: App, call: Call, project: Project, role: Role, *, issue: int | None, number: int | None
 ) -> Attempt:
-    seat = project.seat(role)
     if number is None and call.caller.kind is CallerKind.WORKER:
         raise InvalidArguments("a worker's report needs the attempt number", hint="it stands in your task message")
     if number is None:
-        if not seat.active or seat.issue is None or issue not in (None, seat.issue):
-            what = f"holds #{seat.issue}" if seat.active else "holds no task"
-            asked = f"#{issue}" if issue is not None else "a task"
-            raise NotActive(f"{role} of {project.name} {what}; there is no report to take for {asked}")
-        issue, number = seat.issue, seat.attempt
-        if number is None:
-            return _adopt(app, project, role, issue)
+        return _current_attempt(app, project, role, issue)
     if issue is None:
-        if seat.attempt != number or seat.issue is None:
+        issue = project.seat(role).issue
+        if issue is None or project.seat(role).attempt != number:
             raise InvalidArguments("a report with an attempt number needs issueId, too: attempts are counted per issue")
-        issue = seat.issue
     for attempt in app.store.journal.attempts(project.group_id, issue):
         if (attempt.number, attempt.role) == (number, role):
             return attempt
     raise NotActive(f"{role} of {project.name} never had attempt {number} of issue #{issue}; nothing was reported")
+
+
+def _current_attempt(app: App, project: Project, role: Role, issue: int | None) -> Attempt:
+    seat = project.seat(role)
+    if not seat.active or seat.issue is None or issue not in (None, seat.issue):
+        what = f"holds #{seat.issue}" if seat.active else "holds no task"
+        asked = f"#{issue}" if issue is not None else "a task"
+        raise NotActive(f"{role} of {project.name} {what}; there is no report to take for {asked}")
+    for attempt in app.store.journal.attempts(project.group_id, seat.issue):
+        if attempt.number == seat.attempt:
+            return attempt
+    return _adopt(app, project, role, seat.issue)
 
 
 def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
@@ -146,7 +151,9 @@ def _settle_report(app: App, call: Call, ending: Attempt) -> Attempt:
 def _pending(app: App, call: Call, intent: Intent, ended: Attempt) -> dict[str, Any]:
     """Return the answer of a report that is safe in the journal and cannot be carried out yet."""
     kept = app.store.journal.intents(ended.group_id)
-    waiting = next((i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent)
+    waiting = next(
+        (i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent
+    )
     reason = waiting.payload.get("waits") or "another operation holds the project"
     return {
         "success": True,

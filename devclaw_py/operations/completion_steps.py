@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from devclaw_py.app import App
-from devclaw_py.chat.text import plain
 from devclaw_py.errors import RepositoryError
 from devclaw_py.model.journal import Closing, Intent, OutboxRow
 from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
@@ -85,7 +82,9 @@ def _failed(intent: Intent, plan: MergePlan) -> Intent:
     """Turn a pass whose commit cannot be merged into a fail, with what dev has to know."""
     reason = plan.reason or f"the tested commit conflicts with the base branch in {', '.join(plan.paths)}"
     target = workflow.completion_target(Role.QA, Result.FAIL)
-    failed = intent.knowing(result=Result.FAIL.value, requested=Result.PASS.value, reason=reason, paths=list(plan.paths))
+    failed = intent.knowing(
+        result=Result.FAIL.value, requested=Result.PASS.value, reason=reason, paths=list(plan.paths)
+    )
     return failed.model_copy(update={"target": target})
 
 
@@ -197,11 +196,9 @@ def _parked(app: App, intent: Intent, reason: str) -> None:
     """Free the seat while the report waits, and tell the group once."""
     release_seat(app, intent)
     told = announce.waits(ref_of(intent), reason)
-    app.store.journal.queue(_row(intent, told_key="waits", at=app.clock.now(), announcement=told))
-
-
-def _row(intent: Intent, *, told_key: str, at: datetime, announcement: announce.Announcement) -> OutboxRow:
-    return OutboxRow(key=f"{intent.op}:{told_key}", group_id=intent.group_id, announcement=announcement, at=at)
+    app.store.journal.queue(
+        OutboxRow(key=f"{intent.op}:waits", group_id=intent.group_id, announcement=told, at=app.clock.now())
+    )
 
 
 COMPLETE = Operation(

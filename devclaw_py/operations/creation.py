@@ -61,7 +61,9 @@ def _check_state(state: State, *, picks_up: bool) -> None:
     if workflow.KIND[state] is StateKind.ACTIVE:
         raise WrongState(f"an issue cannot be created in {state}: only a pickup enters it", hint="use pickup: true")
     if picks_up and state not in workflow.queues_of(Role.DEV):
-        raise WrongState(f"pickup needs a state that dev picks up from, not {state}", hint="leave label out, or use To Do")
+        raise WrongState(
+            f"pickup needs a state that dev picks up from, not {state}", hint="leave label out, or use To Do"
+        )
 
 
 def add_comment(

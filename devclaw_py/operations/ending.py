@@ -113,9 +113,7 @@ def conflicted(app: App, intent: Intent) -> Closing:
         hint="your report is kept as a comment on the issue; stop working on it",
     )
     told = announce.conflict(ref_of(intent), seat_of(intent)[2], moved_to)
-    row = OutboxRow(
-        key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now()
-    )
+    row = OutboxRow(key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now())
     answer = failure(error)
     return Closing(
         facts=_audit_facts(intent, Result(intent.payload["result"]), error=error.code, movedTo=moved_to),

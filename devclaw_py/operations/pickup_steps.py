@@ -238,10 +238,10 @@ def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
         source=facts["tierSource"],
         reason=facts["tierReason"],
     )
-    for rescue in facts["rescued"]:
-        yield line(app, intent, "rescue", **{name: value for name, value in rescue.items() if name != "issue"})
-    for path in facts["cleared"]:
-        yield line(app, intent, "git_lock_removed", path=path)
+    if facts["rescued"]:
+        yield line(app, intent, "rescue", rescued=facts["rescued"])
+    if facts["cleared"]:
+        yield line(app, intent, "git_lock_removed", paths=facts["cleared"])
 
 
 def _answer(app: App, intent: Intent) -> dict[str, Any]:

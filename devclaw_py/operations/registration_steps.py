@@ -76,9 +76,7 @@ def _finish(app: App, intent: Intent) -> Closing:
         "rolesScaffolded": bool(written),
         "announcement": plain(told),
     }
-    row = OutboxRow(
-        key=f"{intent.op}:registered", group_id=intent.group_id, announcement=told, at=app.clock.now()
-    )
+    row = OutboxRow(key=f"{intent.op}:registered", group_id=intent.group_id, announcement=told, at=app.clock.now())
     return Closing(facts=facts, outbox=(row,), answer=answer)
 
 
@@ -90,7 +88,11 @@ def _dropped(app: App, intent: Intent) -> Closing:
 REGISTER = Operation(
     kind="register",
     first="intent",
-    steps=(Step(2, "labels", _labels, never), Step(3, "roles", _roles, never), Step(4, "registry", _entry, _registered)),
+    steps=(
+        Step(2, "labels", _labels, never),
+        Step(3, "roles", _roles, never),
+        Step(4, "registry", _entry, _registered),
+    ),
     committed=_committed,
     finish=_finish,
     undone=_dropped,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from devclaw_py.app import App
@@ -29,11 +30,12 @@ class Answered(Exception):
 
 @dataclass
 class Call:
-    """One call through the door: its operation id, and what was settled before it could run."""
+    """One call through the door: its operation id, when it began, and what was settled before it could run."""
 
     op: str
     tool: str
     caller: Caller
+    at: datetime
     request_id: str | None = None
     settled: list[str] = field(default_factory=list)
 

@@ -21,9 +21,7 @@ from devclaw_py.rules import announce, workflow
 from devclaw_py.rules.labels import states_in
 
 
-def move_issue(
-    app: App, call: Call, *, group_id: str, issue: int, state: State, reason: str = ""
-) -> dict[str, Any]:
+def move_issue(app: App, call: Call, *, group_id: str, issue: int, state: State, reason: str = "") -> dict[str, Any]:
     """Move an issue to ``state``; mends issues with no or several state labels.
 
     Raises:
@@ -100,7 +98,7 @@ def _intent(
             "takes": [known.value for known in found if known is not state],
             "stood": state in found,
             "closed": True if state is State.DONE else (False if task.closed else None),
-            "notice": f"Task #{task.number} was moved to {state} by {call.caller.kind}. Stop working on it; do not report.",
+            "notice": f"Task #{task.number} was moved to {state} by {call.caller.kind}: stop working on it.",
             "reason": "moved",
             "told": told.model_dump(mode="json"),
             "audit": {"fromState": source, "toState": state, "reason": reason, "released": role},

@@ -8,13 +8,13 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of, tracker_of
 from devclaw_py.operations.steps import Operation, Step, never
-from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.comments import marker
+from devclaw_py.rules.labels import states_in
 
 # What the payload of these operations holds:
 #   takes     states that are taken off, found when the operation was decided
@@ -134,10 +134,12 @@ def _finish(app: App, intent: Intent) -> Closing:
     return Closing(facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), answer=answer)
 
 
-def _ended(app: App, intent: Intent) -> Any:
+def _ended(app: App, intent: Intent) -> Attempt | None:
     for attempt in app.store.journal.attempts(intent.group_id, intent.issue):
         if attempt.number == intent.attempt and attempt.role is intent.role and attempt.ended is None:
-            return attempt.model_copy(update={"ended": app.clock.now(), "reason": intent.payload.get("reason", "moved")})
+            return attempt.model_copy(
+                update={"ended": app.clock.now(), "reason": intent.payload.get("reason", "moved")}
+            )
     return None
 
 

@@ -27,7 +27,7 @@ def carry_out(app: App, group_id: str, *, caller: Caller = CHAIN) -> list[dict[s
 
 
 def _try(app: App, wish: Wish, caller: Caller) -> dict[str, Any]:
-    call = Call(op=new_op(), tool="task_pickup", caller=caller)
+    call = Call(op=new_op(), tool="task_pickup", caller=caller, at=app.clock.now())
     what = {"issueId": wish.issue, "role": wish.role.value, "cause": wish.cause}
     try:
         answer = pick_up(app, call, group_id=wish.group_id, role=wish.role, issue=wish.issue, tier=wish.tier)

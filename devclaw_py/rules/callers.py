@@ -43,10 +43,14 @@ def check_caller(
     if caller.kind is not CallerKind.WORKER:
         return
     if tool not in WORKER_TOOLS:
-        raise NotAllowed(f"a worker cannot call {tool}", hint="report with task_complete; the orchestrator does the rest")
+        raise NotAllowed(
+            f"a worker cannot call {tool}", hint="report with task_complete; the orchestrator does the rest"
+        )
     if picks_up:
         raise NotAllowed("a worker cannot pick a task up", hint="call task_create without pickup")
     if tool == "task_complete" and role not in (None, caller.role):
         raise NotAllowed(f"{caller.session} works as {caller.role} and cannot report for {role}")
     if tool in OWN_ISSUE_TOOLS and issue is not None and issue not in set(own_issues):
-        raise NotAllowed(f"issue #{issue} is not a task of {caller.session}", hint="name the issue of your task message")
+        raise NotAllowed(
+            f"issue #{issue} is not a task of {caller.session}", hint="name the issue of your task message"
+        )

@@ -63,7 +63,8 @@ def pickup_source(role: Role, issue: int, found: tuple[State, ...]) -> State:
     if len(found) != 1:
         what = " and ".join(found) if found else "no state label"
         raise WrongState(
-            f"{role} can pick up issue #{issue} from {accepted}, but it has {what}", hint="call session_health to mend it"
+            f"{role} can pick up issue #{issue} from {accepted}, but it has {what}",
+            hint="call session_health to mend it",
         )
     (state,) = found
     if KIND[state] is not StateKind.QUEUE:

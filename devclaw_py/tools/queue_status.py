@@ -7,6 +7,8 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import TrackerError
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
 from devclaw_py.operations.steps import Call
@@ -35,7 +37,7 @@ def queue_status(app: App, call: Call, args: Args) -> Answer:
         "success": True,
         "projects": shown,
         "counts": counts,
-        "announcement": plain(announce.queue([_line(entry) for entry in shown])),
+        "announcement": "\n".join(plain(_told(entry)) for entry in shown) or "📊 No projects are registered.",
     }
 
 
@@ -78,21 +80,21 @@ def _seat(project: Project, role: Role) -> dict[str, Any]:
     }
 
 
-def _parked(intent: Any) -> dict[str, Any]:
+def _parked(intent: Intent) -> dict[str, Any]:
     return {
         "tool": intent.tool,
         "issueId": intent.issue,
         "reason": intent.payload.get("waits"),
-        "nextTry": intent.next_try.isoformat(),
+        "nextTry": intent.next_try.isoformat() if intent.next_try else None,
     }
 
 
-def _line(entry: dict[str, Any]) -> str:
-    if entry["queue"] is None:
-        return f"{entry['name']}: the tracker does not answer"
-    counts = ", ".join(f"{len(entry['queue'][FIELDS[state]])} {state}" for state in workflow.QUEUES)
-    held = ", ".join(f"{role} on #{entry[role]['issueId']}" for role in Role if entry[role]["active"])
-    return f"{entry['name']}: {counts}" + (f"; {held}" if held else "")
+def _told(entry: dict[str, Any]) -> Announcement:
+    queue = entry["queue"] or {}
+    waiting = {state: len(queue.get(FIELDS[state], ())) for state in workflow.QUEUES}
+    trouble = [entry["error"]["message"]] if "error" in entry else []
+    trouble += [f"{parked['tool']} of #{parked['issueId']} waits: {parked['reason']}" for parked in entry["parked"]]
+    return announce.queue(entry["name"], waiting, {role: entry[role]["issueId"] for role in Role}, trouble)
 
 
 TOOL = Tool("queue_status", Args, queue_status, group=Group.OPTIONAL, writes=False)

@@ -17,7 +17,9 @@ class Args(WritingArgs):
 
     role: Role = Field(description="Who reports: dev or qa.")
     result: Result = Field(description="dev: done or blocked; qa: pass, fail, refine or blocked.")
-    summary: Body = Field("", description="What was done or found, with the evidence; for fail and blocked, the reason.")
+    summary: Body = Field(
+        "", description="What was done or found, with the evidence; for fail and blocked, the reason."
+    )
     issue_id: IssueId | None = Field(None, description="The issue of the task message; needed with attempt.")
     attempt: int | None = Field(
         None, ge=1, description="The attempt of the task message. A worker must name it; others mean the current one."
