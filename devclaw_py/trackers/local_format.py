@@ -69,6 +69,7 @@ class IssueFile:
     head: str | None
     tail: bytes
     task: Task
+    saved: datetime
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -80,8 +81,10 @@ def parse(raw: bytes, path: Path, *, number: int, written: datetime) -> IssueFil
     """Read a file; ``written`` stands in where it holds no dates.
 
     Raises:
-        Unreadable: the front matter is not closed, is no YAML, or says something that is not of the form.
+        Unreadable: it is empty, or its front matter is not closed, no YAML, or not of the form.
     """
+    if not raw.strip():
+        raise Unreadable(path, None, "the file is empty")
     opening, head, tail = _split(raw, path)
     fields = {} if head is None else _fields(head, path)
     body = (tail if head is None else FENCE.sub(b"", tail, count=1)).decode(errors="replace")
@@ -96,7 +99,7 @@ def parse(raw: bytes, path: Path, *, number: int, written: datetime) -> IssueFil
         created=_date(fields, "created", path) or written,
         updated=_date(fields, "updated", path) or written,
     )
-    return IssueFile(raw=raw, opening=opening, head=head, tail=tail, task=task)
+    return IssueFile(raw=raw, opening=opening, head=head, tail=tail, task=task, saved=written)
 
 
 def render(task: Task) -> bytes:
