@@ -69,3 +69,18 @@ def run(
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="backslashreplace")
+
+
+def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: Path) -> subprocess.Popen[bytes]:
+    """Start a program in a process group of its own, on this process's terminal, and return at once.
+
+    ``stdin`` is the file it reads. There is no time limit: the caller waits and ends the group.
+
+    Raises:
+        NotAnswered: it could not be started; the message names the program.
+    """
+    try:
+        with stdin.open("rb") as source:
+            return subprocess.Popen(list(argv), cwd=cwd, env=dict(env), stdin=source, process_group=0)
+    except OSError as error:
+        raise NotAnswered(f"{argv[0]} could not be started: {error.strerror}") from error

@@ -78,12 +78,10 @@ def initial_environment(pid: int) -> dict[str, str]:
 
 def parents(pid: int) -> list[int]:
     """Return ``pid`` and the processes above it, nearest first."""
-    import psutil
-
-    with suppress(psutil.Error):
-        process = psutil.Process(pid)
-        return [pid, *(parent.pid for parent in process.parents())]
-    return [pid]
+    chain = [pid]
+    while (above := _parent(chain[-1])) and above not in chain:
+        chain.append(above)
+    return chain
 
 
 def end(processes: Iterable[psutil.Process], *, grace_s: float = GRACE_S) -> list[int]:
@@ -114,6 +112,24 @@ def _session_of(pid: int) -> int | None:
     try:
         return os.getsid(pid)
     except OSError:
+        return None
+
+
+def _parent(pid: int) -> int | None:
+    stat = Path("/proc") / str(pid) / "stat"
+    try:
+        # The second field is the program's name in brackets and may hold anything, brackets too.
+        return int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
+    except OSError:
+        return None if Path("/proc/self/stat").exists() else _parent_by_psutil(pid)
+
+
+def _parent_by_psutil(pid: int) -> int | None:
+    import psutil
+
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.Error:
         return None
 
 

@@ -1,0 +1,70 @@
+"""The files of a session's folder through which devclaw and the agent deal with each other.
+
+Standard library only: the scripted agent's loop lives on it in every worker's terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+OFFERS, ACCEPTED, VOID, TASKS, EVENTS = "offers", "accepted", "void", "tasks", "events"
+FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS)
+STATE = "state.json"
+OFFER = re.compile(r"[0-9]+\.[0-9]+")
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file that only its owner may read; a reader sees all of it or what was there before."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+        aside.rename(path)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file, or None when there is no file or no object in it."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def make(folder: Path) -> None:
+    """Make the session's folder and those in it, for its owner alone."""
+    for each in (folder, *(folder / name for name in FOLDERS)):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def accept(folder: Path, offer: str) -> bool:
+    """Accept an offer; False when it is no longer there. This rename is the commit point of a delivery."""
+    try:
+        (folder / OFFERS / offer).rename(folder / ACCEPTED / offer)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def void(folder: Path, offer: str) -> bool:
+    """Take an offer back; False when it was accepted, True when it can no longer be."""
+    try:
+        (folder / OFFERS / offer).rename(folder / VOID / offer)
+    except FileNotFoundError:
+        return not accepted(folder, offer)
+    return True
+
+
+def accepted(folder: Path, offer: str) -> bool:
+    """Say whether an offer was accepted."""
+    return (folder / ACCEPTED / offer).exists()

@@ -1,0 +1,75 @@
+"""An agent without a process: plays the worker behind a `MemoryTerminal`, for tests, the demo and the simulator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from devclaw_py.agents import mailbox
+from devclaw_py.agents.base import AgentState, Launch, Workplace
+from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.rules.cleaning import one_line
+from devclaw_py.terminals.memory import MemoryTerminal, Started
+
+Work = Callable[[str, str, str], None]
+
+
+def no_work(session: str, offer: str, message: str) -> None:
+    """Accept a task and do nothing: the worker stays at work until somebody reports for it."""
+
+
+class MemoryAgent:
+    """Implements `Agent`; accepts what is offered and calls ``work(session, offer, message)`` in the sender's thread.
+
+    ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, ``states`` overrides what a
+    session says of itself, ``endings`` what `silent` says of an offer.
+    """
+
+    kind = "memory"
+
+    def __init__(self, terminal: MemoryTerminal, work: Work = no_work) -> None:
+        self.work = work
+        self.accepts, self.ready, self.resumable = True, True, False
+        self.states: dict[str, AgentState] = {}
+        self.endings: dict[str, str] = {}
+        self._folders: dict[str, Path] = {}
+        terminal.worker, terminal.on_start = self._typed, self._started
+
+    def launch(self, place: Workplace, *, resume: bool, base_env: Mapping[str, str]) -> Launch:
+        """Start nothing that could be run elsewhere."""
+        self._folders[place.session] = place.folder
+        return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
+
+    def can_resume(self, place: Workplace) -> bool:
+        """Return `resumable`."""
+        return self.resumable
+
+    def state(self, folder: Path) -> AgentState:
+        """Return what was set for the session, else starting."""
+        return self.states.get(folder.name, AgentState.STARTING)
+
+    def silent(self, folder: Path, offer: str) -> str | None:
+        """Return what was set for the offer."""
+        return self.endings.get(offer)
+
+    def line(self, offer: str, task_file: Path) -> str:
+        """Return the task line."""
+        return f"task {offer} {task_file}"
+
+    def notice(self, text: str) -> str:
+        """Return the notice line."""
+        return f"notice {one_line(text)}"
+
+    def diagnose(self) -> list[Finding]:
+        """Say that no program is run."""
+        return [Finding(type="agent", severity=Severity.OK, message="workers are played in memory")]
+
+    def _started(self, name: str, started: Started) -> None:
+        self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
+
+    def _typed(self, name: str, text: str) -> None:
+        task = re.fullmatch(r"task (\S+) (.+)", text)
+        folder = self._folders.get(name)
+        if task and folder and self.accepts and mailbox.accept(folder, task[1]):
+            self.work(name, task[1], Path(task[2]).read_text(encoding="utf-8"))
