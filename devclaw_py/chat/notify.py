@@ -38,8 +38,8 @@ class CommandNotifier:
             SessionFailed: it could not be started, took too long, or ended with another code than 0.
         """
         try:
-            # The locks go along: while the program may still send, nobody else sends for this group.
-            done = proc.run(self._argv, timeout_s=self._timeout_s, stdin=_document(row, project), with_locks=True)
+            # Without the locks: a program that leaves something running would keep its group from ever being told.
+            done = proc.run(self._argv, timeout_s=self._timeout_s, stdin=_document(row, project))
         except proc.NotAnswered as error:
             raise SessionFailed(f"the notifier {error}") from error
         if done.code != 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,9 +78,10 @@ def find_workspace(flag: str | Path | None, environ: Mapping[str, str], cwd: Pat
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
 
     if named:
-        found = cwd / (home / named[2:] if named.startswith("~/") else Path(named).expanduser())
+        found = cwd / (home / named[2:] if named == "~" or named.startswith("~/") else named)
     else:
-        above = (folder for folder in (cwd, *cwd.parents) if (folder / REGISTRY).is_file())
+        # os.path, because a folder above that may not be looked into is not ours, and Path.is_file raises there.
+        above = (folder for folder in (cwd, *cwd.parents) if os.path.isfile(folder / REGISTRY))
         found = next(above, home / ".devclaw")
 
     if found.exists() and not found.is_dir():

@@ -205,8 +205,13 @@ def test_a_checkout_with_the_example_alone_is_no_workspace(tmp_path: Path) -> No
     assert find_workspace(None, {"HOME": str(tmp_path / "home")}, tmp_path) == tmp_path / "home/.devclaw"
 
 
-def test_a_tilde_means_the_home_of_the_environment(tmp_path: Path) -> None:
-    assert find_workspace("~/ws", {"HOME": str(tmp_path)}, Path("/")) == tmp_path / "ws"
+@pytest.mark.parametrize(("flag", "below"), [("~/ws", "ws"), ("~", "")])
+def test_a_tilde_means_the_home_of_the_environment(tmp_path: Path, flag: str, below: str) -> None:
+    assert find_workspace(flag, {"HOME": str(tmp_path)}, Path("/")) == tmp_path / below
+
+
+def test_a_name_that_begins_with_a_tilde_is_a_name(tmp_path: Path) -> None:
+    assert find_workspace("~nobody-here", {}, tmp_path) == tmp_path / "~nobody-here"
 
 
 def test_a_relative_workspace_is_below_the_current_folder(tmp_path: Path) -> None:
