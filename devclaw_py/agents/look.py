@@ -24,11 +24,3 @@ class Look(Value):
     status: LookStatus
     exit_code: int | None = None
     detail: str = ""
-
-
-class SessionAction(StrEnum):
-    """What was done to have a session ready."""
-
-    SPAWN = "spawn"
-    SEND = "send"
-    RESUME = "resume"

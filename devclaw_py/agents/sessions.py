@@ -10,11 +10,12 @@ from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import Agent, Workplace
-from devclaw_py.agents.look import Look, LookStatus, SessionAction
+from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.errors import DeliveryUnconfirmed, ProjectBusy, SessionFailed, WorkerBusy
 from devclaw_py.kernel.clock import Clock
 from devclaw_py.kernel.locks import hold
+from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.settings import Settings
 from devclaw_py.terminals import processes
 from devclaw_py.terminals.base import Terminal, TerminalSession

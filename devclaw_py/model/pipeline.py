@@ -84,3 +84,11 @@ class Integration(StrEnum):
     DEVCLAW = "devclaw"
     HUMAN = "human"
     WORKER = "worker"
+
+
+class SessionAction(StrEnum):
+    """What was done to have a session ready."""
+
+    SPAWN = "spawn"
+    SEND = "send"
+    RESUME = "resume"

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from devclaw_py.agents.base import Workplace
+from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import DeliveryUnconfirmed
 from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
-from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.pipeline import Role, SessionAction, Tier
 from devclaw_py.model.project import TMUX_KEY, Project
 from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.shared import (
@@ -30,7 +31,8 @@ from devclaw_py.rules import announce
 from devclaw_py.trackers import move
 from devclaw_py.work.base import Desk
 
-UNUSED = frozenset({"absent", "dead"})
+UNUSED = frozenset({LookStatus.ABSENT, LookStatus.DEAD})
+AT_WORK = frozenset({LookStatus.WORKING, LookStatus.STARTING, LookStatus.UNKNOWN})
 
 
 def _desk(app: App, intent: Intent) -> Intent:
@@ -59,17 +61,23 @@ def _session(app: App, intent: Intent) -> Intent:
     return intent.knowing(sessionAction=action)
 
 
-def _sessions_at_work(app: App) -> frozenset[str]:
-    """Return the sessions whose seats hold a task: these are never put to sleep."""
+def _seated_sessions(app: App) -> frozenset[str]:
+    """Return the sessions whose seats hold a task."""
     seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
     named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
     return frozenset(name for name in named if name is not None)
 
 
+def _sessions_at_work(app: App) -> frozenset[str]:
+    """Return the sessions that hold a task or are about to be given one: these are never put to sleep."""
+    coming = [intent.session for intent in app.store.journal.intents() if intent.kind == "pickup"]
+    return _seated_sessions(app) | frozenset(name for name in coming if name is not None)
+
+
 def _stop_session(app: App, intent: Intent) -> None:
     """Stop the session if this pickup started it and no later task has moved in."""
     _, _, _, _, session = seat_of(intent)
-    if intent.payload.get("starts") and session not in _sessions_at_work(app):
+    if intent.payload.get("starts") and session not in _seated_sessions(app):
         app.sessions.stop(session)
 
 
@@ -112,7 +120,7 @@ def _free_desks(app: App, project: Project) -> list[Desk]:
         desk = app.work.desk(project, tier.role, tier)
         seat = project.seat(tier.role)
         seated = seat.active and seat.tier is tier
-        if not seated and app.sessions.look(desk.session).status not in ("working", "starting", "unknown"):
+        if not seated and app.sessions.look(desk.session).status not in AT_WORK:
             free.append(desk)
     return free
 
@@ -204,7 +212,7 @@ def _committed(app: App, intent: Intent) -> bool:
 def _finish(app: App, intent: Intent) -> Closing:
     issue, attempt, role, tier, session = seat_of(intent)
     now, facts = app.clock.now(), intent.payload
-    told = announce.picked_up(ref_of(intent), role, tier, facts["sessionAction"])
+    told = announce.picked_up(ref_of(intent), role, tier, SessionAction(facts["sessionAction"]))
     told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
     ended = attempt_of(app, intent)
     return Closing(
@@ -291,5 +299,4 @@ PICKUP = Operation(
     committed=_committed,
     finish=_finish,
     undone=_undone,
-    locks=lambda intent: (f"session:{intent.session}",),
 )

@@ -38,7 +38,6 @@ def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
         app.work.check(wanted)
         taken = {project.slug for project in app.store.registry.all().values()}
         project = wanted.model_copy(update={"slug": slug(wanted.name, taken)})
-        app.open_tracker(project).list_all(newest=1)  # proves that the tracker answers
         return perform(app, REGISTER, _intent(app, call, project))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -29,19 +28,14 @@ def perform(app: App, operation: Operation, intent: Intent, attempt: Attempt | N
 
 def drive(app: App, operation: Operation, intent: Intent, *, asking: bool) -> dict[str, Any]:
     """Carry an open intent to its end; ``asking`` when another process may have been stopped in the next row."""
-    with ExitStack() as locks:
-        for name in operation.locks(intent):
-            locks.enter_context(
-                app.store.hold(name, wait_s=app.settings.timeouts.lock_s, holder=f"{intent.tool} {intent.op}")
-            )
-        try:
-            if asking and (intent.undoing or not operation.committed(app, intent)):
-                return _back(app, operation, intent)
-            return _forward(app, operation, intent, asking=asking)
-        except Exception as error:
-            # A bug must not leave an operation half done either: it is undone or parked like a failure, and raised.
-            _stop(app, operation, intent.op, error)
-            raise
+    try:
+        if asking and (intent.undoing or not operation.committed(app, intent)):
+            return _back(app, operation, intent)
+        return _forward(app, operation, intent, asking=asking)
+    except Exception as error:
+        # A bug must not leave an operation half done either: it is undone or parked like a failure, and raised.
+        _stop(app, operation, intent.op, error)
+        raise
 
 
 def _forward(app: App, operation: Operation, intent: Intent, *, asking: bool) -> dict[str, Any]:

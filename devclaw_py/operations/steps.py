@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -71,7 +71,6 @@ class Operation:
     finish: Callable[[App, Intent], Closing]
     undone: Callable[[App, Intent], Closing]
     parked: Callable[[App, Intent, str], None] = lambda app, intent, reason: None
-    locks: Callable[[Intent], Sequence[str]] = lambda intent: ()
 
     def point(self, step: Step) -> str:
         """Return a step's fail point."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
-from devclaw_py.model.pipeline import Integration, Result, Role, State, Tier
+from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
 from devclaw_py.model.task import TaskRef
 
 SUMMARY_CHARS = 300
 
 EMOJI: dict[Tier, str] = {Tier.JUNIOR: "⚡", Tier.MEDIOR: "🔧", Tier.SENIOR: "🧠", Tier.QA: "🔍"}
 
-SessionAction = Literal["spawn", "send", "resume"]
-STARTS: dict[SessionAction, str] = {"spawn": "Spawning", "send": "Sending", "resume": "Resuming"}
+STARTS = {SessionAction.SPAWN: "Spawning", SessionAction.SEND: "Sending", SessionAction.RESUME: "Resuming"}
 
 RESULTS: dict[Result, tuple[str, str, str]] = {
     Result.DONE: ("✅", "done", "Moved to QA queue."),

@@ -7,7 +7,7 @@ import pytest
 from devclaw_py.chat.text import one_line, plain
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
-from devclaw_py.model.pipeline import Integration, Result, Role, State, Tier
+from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
 from devclaw_py.model.task import TaskRef
 from devclaw_py.rules import announce
 
@@ -19,15 +19,21 @@ BARE = TaskRef(number=42, title="Add a login page")
     ("told", "text"),
     [
         (
-            announce.picked_up(BARE, Role.DEV, Tier.MEDIOR, "spawn"),
+            announce.picked_up(BARE, Role.DEV, Tier.MEDIOR, SessionAction.SPAWN),
             "🔧 Spawning DEV (medior) for #42: Add a login page",
         ),
-        (announce.picked_up(BARE, Role.DEV, Tier.JUNIOR, "send"), "⚡ Sending DEV (junior) for #42: Add a login page"),
         (
-            announce.picked_up(BARE, Role.DEV, Tier.SENIOR, "resume"),
+            announce.picked_up(BARE, Role.DEV, Tier.JUNIOR, SessionAction.SEND),
+            "⚡ Sending DEV (junior) for #42: Add a login page",
+        ),
+        (
+            announce.picked_up(BARE, Role.DEV, Tier.SENIOR, SessionAction.RESUME),
             "🧠 Resuming DEV (senior) for #42: Add a login page",
         ),
-        (announce.picked_up(BARE, Role.QA, Tier.QA, "spawn"), "🔍 Spawning QA (qa) for #42: Add a login page"),
+        (
+            announce.picked_up(BARE, Role.QA, Tier.QA, SessionAction.SPAWN),
+            "🔍 Spawning QA (qa) for #42: Add a login page",
+        ),
         (
             announce.completed(BARE, Role.DEV, Result.DONE, "Form added"),
             "✅ DEV done #42 — Form added. Moved to QA queue.",
@@ -101,14 +107,14 @@ def test_a_group_reads_this_of_the_outcome(told: Announcement, text: str) -> Non
 
 
 def test_a_link_stands_on_the_second_line() -> None:
-    told = announce.picked_up(TASK, Role.DEV, Tier.MEDIOR, "spawn").noting("⚠️ dirty")
+    told = announce.picked_up(TASK, Role.DEV, Tier.MEDIOR, SessionAction.SPAWN).noting("⚠️ dirty")
 
     assert plain(told).splitlines()[1:] == ["🔗 https://example.org/42", "⚠️ dirty"]
 
 
 def test_a_pickup_that_follows_is_one_line_below_the_result() -> None:
     done = announce.completed(BARE, Role.DEV, Result.DONE)
-    told = announce.chained(done, announce.picked_up(BARE, Role.QA, Tier.QA, "spawn"))
+    told = announce.chained(done, announce.picked_up(BARE, Role.QA, Tier.QA, SessionAction.SPAWN))
 
     assert plain(told).splitlines()[1] == "🔍 Spawning QA (qa) for #42: Add a login page"
 

@@ -1,0 +1,1 @@
+"""The doors: command line, and later MCP, gateway plugin and board."""

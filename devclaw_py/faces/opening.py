@@ -1,0 +1,70 @@
+"""What every face does first: find the workspace, load its settings, wire the hands, learn who is calling."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from devclaw_py.app import App, open_app
+from devclaw_py.errors import NotAllowed
+from devclaw_py.kernel import faults
+from devclaw_py.kernel.config import find_workspace, load
+from devclaw_py.model.caller import HUMAN, Caller, CallerKind
+
+# Which parameter a worker's environment fills in, per tool.
+FROM_ENVIRONMENT = {
+    "task_complete": {"role": "DEVCLAW_ROLE", "issueId": "DEVCLAW_ISSUE", "attempt": "DEVCLAW_ATTEMPT"},
+    "task_comment": {"issueId": "DEVCLAW_ISSUE"},
+}
+
+
+def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -> App:
+    """Return the hands of the workspace that is meant.
+
+    Raises:
+        ConfigError: a setting cannot be used; names file, line and key.
+    """
+    workspace = find_workspace(flag, environ, Path.cwd())
+    points = faults.from_environment(environ)
+    return open_app(workspace, load(workspace, environ).settings, environ=environ, faults=points)
+
+
+def who_calls(app: App, environ: Mapping[str, str]) -> Caller:
+    """Return the worker whose token the environment holds or below whose session this process runs, else a human.
+
+    Raises:
+        NotAllowed: the token is unknown or revoked; such a caller is never taken for a human.
+    """
+    token, token_file = environ.get("DEVCLAW_TOKEN"), environ.get("DEVCLAW_TOKEN_FILE")
+    if token is None and token_file is not None:
+        try:
+            token = Path(token_file).read_text(encoding="utf-8").strip()
+        except OSError:
+            raise _unknown(f"the token file {token_file} cannot be read") from None
+    if token is not None:
+        place = app.sessions.worker_of(token)
+        if place is None:
+            raise _unknown("the token in the environment belongs to no live worker session")
+    else:
+        place = app.sessions.worker_above(os.getpid())
+        if place is None:
+            return HUMAN
+    return Caller(
+        kind=CallerKind.WORKER, group_id=place.group_id, role=place.role, tier=place.tier, session=place.session
+    )
+
+
+def _unknown(found: str) -> NotAllowed:
+    return NotAllowed(f"{found}; a call from there cannot be told from a stranger's", hint="restart the session")
+
+
+def filled_in(tool: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return a worker's arguments with what its environment says of its task."""
+    found = dict(arguments)
+    for name, variable in FROM_ENVIRONMENT.get(tool, {}).items():
+        value = environ.get(variable)
+        if value and name not in found:
+            found[name] = int(value) if value.isdecimal() else value
+    return found
