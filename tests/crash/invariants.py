@@ -36,7 +36,7 @@ def broken(
         *_labels(list(tasks), intents, seats),
         *_fences(seats, attempts),
         *_audit(lines, set(tools)),
-        *_acceptances(list(accepted)),
+        *_acceptances(list(accepted), attempts),
     ]
 
 
@@ -74,11 +74,6 @@ def _fences(seats: list[tuple[str, str, int, int | None]], attempts: list[Attemp
         newest = max((a.number for a in attempts if (a.group_id, a.issue) == (group, issue)), default=None)
         if number != newest:
             wrong.append(f"{role} holds #{issue} as attempt {number}, the newest is {newest}")
-    wrong += [
-        f"attempt {a.number} of #{a.issue} is void and was accepted"
-        for a in attempts
-        if a.reason == "void" and a.accepted
-    ]
     return wrong
 
 
@@ -87,9 +82,8 @@ def _audit(lines: list[dict[str, Any]], tools: set[str]) -> list[str]:
     return [f"operation {op} has {count} lines of {event}" for (op, event), count in counts.items() if count != 1]
 
 
-def _acceptances(accepted: list[tuple[str, str]]) -> list[str]:
-    return [
-        f"{session} accepted {offer} {count} times"
-        for (session, offer), count in Counter(accepted).items()
-        if count > 1
-    ]
+def _acceptances(accepted: list[tuple[str, str]], attempts: list[Attempt]) -> list[str]:
+    counts = Counter(accepted)
+    wrong = [f"{session} accepted {offer} {count} times" for (session, offer), count in counts.items() if count > 1]
+    void = {f"{attempt.issue}.{attempt.number}" for attempt in attempts if attempt.reason == "void"}
+    return wrong + [f"{session} works on {offer}, which is void" for session, offer in counts if offer in void]
