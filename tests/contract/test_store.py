@@ -226,7 +226,7 @@ class TestAudit:
 
     @pytest.mark.parametrize("key", ["body", "bodyPreview", "summary", "reason"])
     def test_other_peoples_texts_are_cut_at_100_characters(self, store: Store, key: str) -> None:
-        store.audit.append(line(**{key: "x" * 500}))
+        store.audit.append(line().model_copy(update={"facts": {key: "x" * 500}}))
         assert len(str(next(store.audit.read())[key])) == 100
 
     @pytest.mark.parametrize("text", ["zwei\nZeilen", "\u2028", "🎉", "\ud800", 'say "x"', "\x00"])
