@@ -97,6 +97,12 @@ def says(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+def the_rest(process: subprocess.Popen[str]) -> int:
+    """Return how many lines a killed process printed that nobody has read; communicate() would lose buffered ones."""
+    assert process.stdout is not None
+    return len(process.stdout.read().splitlines())
+
+
 def add(store: FilesStore, group: str = GROUP, **more: Any) -> None:
     store.registry.add(Project(group_id=group, name=f"web{group}", repo="~/git/web", **more))
 
@@ -181,7 +187,7 @@ class TestAudit:
             says(writer)
         time.sleep(delay_ms / 1000)  # not a wait: it spreads the kills
         writer.kill()
-        acknowledged = 25 + len(writer.communicate()[0].splitlines())
+        acknowledged = 25 + the_rest(writer)
         store.audit.append(AuditLine(ts=SystemClock().now(), event="e", op="last", caller="human"))
 
         ops = [entry["op"] for entry in store.audit.read()]
@@ -214,7 +220,7 @@ class TestJournal:
         for _ in range(20):
             says(writer)
         writer.kill()
-        acknowledged = 20 + len(writer.communicate()[0].splitlines())
+        acknowledged = 20 + the_rest(writer)
         assert len(store.journal.intents()) in (acknowledged, acknowledged + 1)
 
     def test_a_forked_child_uses_a_connection_of_its_own(self, store: FilesStore, start: Start) -> None:
