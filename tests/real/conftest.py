@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,37 @@ from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared
 from devclaw_py.work.git import GitWork
 
 BRANCH = "devclaw/7-fix-it"
+
+# Makes one call with a git that kills this process before or after the command of a given number.
+MORTAL = """
+import os, signal, sys
+from pathlib import Path
+from devclaw_py.kernel.proc import run
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.project import Project
+from devclaw_py.model.settings import TimeoutSettings
+from devclaw_py.work.base import MergePlan
+from devclaw_py.work.command import Git
+from devclaw_py.work.git import GitWork
+
+number, when, repo, call = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+
+class Mortal(Git):
+    left = number
+    def _start(self, argv, *rest, **said):
+        self.left -= 1
+        if self.left == 0 and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = super()._start(argv, *rest, **said)
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+work = GitWork(TimeoutSettings())
+work.git = Mortal(60)
+project = Project(group_id="-1", name="Shop", repo=repo)
+exec(call)
+"""
 
 
 class Shop:
@@ -109,6 +141,13 @@ class Shop:
 
     def published(self, plan: MergePlan) -> bool:
         return self.work.published(self.project, plan)
+
+    def mortal(self, number: int, when: str, call: str) -> bool:
+        """Make a call in a process that is killed at a git command; say whether it got that far."""
+        argv = [sys.executable, "-c", MORTAL, str(number), when, str(self.path), call]
+        done = run(argv, timeout_s=60, env={**self.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+        assert done.code in (0, -9), done.err
+        return done.code == -9
 
 
 @pytest.fixture

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from devclaw_py.errors import RepositoryError
-from devclaw_py.kernel.proc import run
 from devclaw_py.model.pipeline import Tier
-from devclaw_py.work.base import MergeKind, MergePlan
+from devclaw_py.work.base import MergeKind
 
 Shop = Any  # the fixture's class stands in conftest.py, which tests do not import
 
@@ -220,43 +218,6 @@ def test_the_branch_and_its_desk_stay_after_the_merge(shop: Shop, tested: str) -
     assert shop.work.merged(shop.project, 7)
 
 
-# Publishes a plan with a git of ours, and is killed before or after the command of a given number.
-CHILD = """
-import os, signal, sys
-from devclaw_py.kernel.proc import run
-from devclaw_py.model.project import Project
-from devclaw_py.model.settings import TimeoutSettings
-from devclaw_py.work.base import MergePlan
-from devclaw_py.work.command import Git
-from devclaw_py.work.git import GitWork
-
-number, when, repo, plan = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
-
-class Mortal(Git):
-    left = number
-    def _start(self, argv, *rest, **said):
-        self.left -= 1
-        if self.left == 0 and when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        done = super()._start(argv, *rest, **said)
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return done
-
-work = GitWork(TimeoutSettings())
-work.git = Mortal(60)
-work.publish(Project(group_id="-1", name="Shop", repo=repo), MergePlan.model_validate_json(plan))
-"""
-
-
-def kill_publishing(shop: Shop, plan: MergePlan, number: int, when: str) -> bool:
-    """Publish in a process that is killed at a command; say whether it got that far."""
-    argv = [sys.executable, "-c", CHILD, str(number), when, str(shop.path), plan.model_dump_json()]
-    done = run(argv, timeout_s=60, env={**shop.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
-    assert done.code in (0, -9), done.err
-    return done.code == -9
-
-
 @pytest.mark.parametrize("leave", [False, True], ids=["checked-out", "no-checkout"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_publication_killed_at_any_command_is_whole_when_repeated(
@@ -267,7 +228,9 @@ def test_a_publication_killed_at_any_command_is_whole_when_repeated(
     number, moved = 1, set()
     while True:
         plan = shop.plan(tested)
-        killed = kill_publishing(shop, plan, number, when)
+        killed = shop.mortal(
+            number, when, f"work.publish(project, MergePlan.model_validate_json({plan.model_dump_json()!r}))"
+        )
         moved.add(shop.published(plan))
         assert shop.git(shop.path, "status", "--porcelain") == ""
 

@@ -72,7 +72,12 @@ def test_a_staged_version_that_was_changed_again_is_kept_beside_the_last_one(sho
 
 def test_a_change_within_the_clock_tick_of_the_index_is_not_overlooked(shop: Shop) -> None:
     desk = shop.at_desk()
-    (desk / "a.txt").write_text("two\n")  # as long as the committed text: only its time tells them apart
+    shop.git(desk, "config", "core.trustctime", "false")
+    index = Path(shop.git(desk, "rev-parse", "--absolute-git-dir")) / "index"
+    tick = (desk / "a.txt").stat().st_mtime_ns
+    (desk / "a.txt").write_text("two\n")  # as long as the committed text: only its time could tell them apart
+    for file in (desk / "a.txt", index):
+        os.utime(file, ns=(tick, tick))
 
     assert shop.show(move_on(shop), "a.txt") == "two"
 
@@ -287,3 +292,29 @@ def test_what_a_test_run_left_at_the_qa_desk_is_rescued(shop: Shop) -> None:
     (rescue,) = shop.qa().rescued
 
     assert "out.txt" in shop.names(rescue.commit)
+
+
+def test_a_rescue_killed_before_any_command_has_lost_nothing_when_repeated(shop: Shop) -> None:
+    """The work is a half-done merge with a changed and an untracked file, made anew for each command."""
+    call = (
+        "work.prepare_dev(project, work.desk(project, Role.DEV, Tier.MEDIOR), issue=8, branch='devclaw/8-fix-it',"
+        " leaving=(7, 2), free=frozenset())"
+    )
+    number, killed = 0, True
+    while killed:
+        number += 1
+        desk = shop.at_desk()
+        shop.git(desk, "reset", "-q", "--hard", shop.first)
+        held = half_merge(shop, desk)
+        shop.write(desk, "b.txt", f"unsaved {number}\n")
+
+        killed = shop.mortal(number, "before", call)
+        shop.dev(8)
+
+        saved = shop.git(shop.path, "for-each-ref", "--format=%(refname)", "refs/devclaw/rescue").split()
+        texts = {shop.try_git(shop.path, "show", f"{ref}:b.txt").out.strip() for ref in saved}
+        assert f"unsaved {number}" in texts, number
+        assert any(shop.try_git(shop.path, "merge-base", "--is-ancestor", held, ref).code == 0 for ref in saved)
+        assert shop.git(desk, "status", "--porcelain") == ""
+
+    assert number > 15
