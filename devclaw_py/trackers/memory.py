@@ -168,6 +168,7 @@ class MemoryTracker:
             return self._issues[number].task
 
     def _label(self, number: int, label: str, *, added: bool, actor: str) -> frozenset[str]:
+        label = one_line(label)
         with self._lock:
             issue = self._issue(number)
             labels = issue.task.labels
