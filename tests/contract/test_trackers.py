@@ -83,6 +83,14 @@ def test_a_title_comes_back_as_it_was_given(tracker: IssueProvider, title: str) 
     assert tracker.get(tracker.create(title, "", labels=[]).number).title == title
 
 
+def test_lone_surrogates_break_nothing(tracker: IssueProvider) -> None:
+    number = tracker.create("a\ud800", "b\ud800", labels=[]).number
+    tracker.comment(number, "c\ud800")
+
+    assert tracker.get(number).body == "b\\ud800"
+    assert [comment.body for comment in tracker.comments(number)] == ["c\\ud800"]
+
+
 def test_what_create_returns_is_what_get_returns(tracker: IssueProvider) -> None:
     created = tracker.create("An issue", "Do it.", labels=["To Do", "bug"])
 
