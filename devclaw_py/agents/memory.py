@@ -72,4 +72,4 @@ class MemoryAgent:
         task = re.fullmatch(r"task (\S+) (.+)", text)
         folder = self._folders.get(name)
         if task and folder and self.accepts and mailbox.accept(folder, task[1]):
-            self.work(name, task[1], Path(task[2]).read_text(encoding="utf-8"))
+            self.work(name, task[1], Path(task[2]).read_bytes().decode())
