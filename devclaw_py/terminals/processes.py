@@ -7,6 +7,7 @@ its Unix session, what left that by its parents, and what left those by a variab
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 0.5
 KILL_S = 2.0
+POLL_S = 0.005
 
 
 def below(leader: int) -> list[psutil.Process]:
@@ -91,12 +93,21 @@ def end(processes: Iterable[psutil.Process], *, grace_s: float = GRACE_S) -> lis
     """
     import psutil
 
-    _, left = psutil.wait_procs(list(processes), timeout=grace_s)
+    left = _outlasting(list(processes), grace_s)
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    _, alive = psutil.wait_procs(left, timeout=KILL_S)
-    return [process.pid for process in alive if _runs(process)]
+    return [process.pid for process in _outlasting(left, KILL_S)]
+
+
+def _outlasting(processes: list[psutil.Process], within_s: float) -> list[psutil.Process]:
+    """Wait for the end of all; one that nobody has waited for (a zombie) has ended, its parent may never do so."""
+    deadline = time.monotonic() + within_s
+    while processes := [process for process in processes if _runs(process)]:
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(POLL_S)
+    return processes
 
 
 def _runs(process: psutil.Process) -> bool:

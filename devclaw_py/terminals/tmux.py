@@ -48,8 +48,10 @@ FIELDS = (
 # Our pane is the first one, whatever a person has opened beside it.
 FIRST_PANE = "#{&&:#{==:#{window_index},0},#{==:#{pane_index},0}}"
 TERM = "screen-256color"
+# The server outlives its last session: one that is about to exit answers neither "none" nor "started".
 # No program's end closes a session; nobody's keys, variables or escape sequences reach one.
 OPTIONS = {
+    "exit-empty": "off",
     "remain-on-exit": "on",
     "history-limit": "10000",
     "update-environment": "",
@@ -100,7 +102,7 @@ def bounded_server(socket: str, *, timeout_s: float, env: Mapping[str, str]) -> 
 class TmuxTerminal:
     """Implements `Terminal` with one tmux server for each workspace.
 
-    The server ends with its last session. It is started with an environment of a few harmless variables, and each
+    The server stays when its last session ends. It is started with an environment of a few harmless variables, and each
     program gets its own through ``env -i``, so nothing of the caller's environment reaches a worker.
     """
 
@@ -168,8 +170,7 @@ class TmuxTerminal:
         """Paste ``text`` through a buffer of the session's own, then press Enter in a second command."""
         session = self.find(name)
         if session is None or not session.alive:
-            state = "has ended" if session else "does not exist"
-            raise SessionFailed(f"nothing was typed into {name}: the session {state}")
+            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
         target, buffer, cleaned = _pane(name), f"devclaw-{name}", clean(text)
 
         if cleaned:
@@ -180,9 +181,8 @@ class TmuxTerminal:
 
     def clear_input(self, name: str) -> None:
         """Press C-u once, out of copy mode; several in a row are taken for pasted text by Claude Code."""
-        session = self.find(name)
+        session, target = self.find(name), _pane(name)
         if session is not None and session.alive:
-            target = _pane(name)
             self._try([_leave_copy_mode(target), ["send-keys", "-t", target, "C-u"]], f"clear the input line of {name}")
 
     def screen(self, name: str, *, lines: int = 200) -> str:
