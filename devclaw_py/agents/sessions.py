@@ -151,7 +151,7 @@ class Sessions:
         """Type a line that is no task; False when the session is not alive or could not be told."""
         with suppress(SessionFailed):
             session = self.terminal.find(name)
-            if session is not None and session.alive and self.folder(name).exists():
+            if session and session.alive and self.folder(name).exists():
                 with self._typing(name, wait_s=TELL_WAIT_S):
                     self.terminal.send(name, self.agent.notice(text))
                 return True
@@ -170,11 +170,7 @@ class Sessions:
             self._end(name)
 
     def token(self, name: str) -> str:
-        """Return the session's token.
-
-        Raises:
-            SessionFailed: it has none.
-        """
+        """Return the session's token; `SessionFailed` when it has none."""
         token = tokens.of(self.folder(name))
         if token is None:
             raise SessionFailed(f"{name} has no token: it was never started or was put to sleep")
@@ -288,7 +284,8 @@ class Sessions:
 
     def _last_lines(self, name: str) -> str:
         try:
-            return " | ".join(self.terminal.screen(name).strip().splitlines()[-LAST_LINES:]) or "nothing"
+            said = [line.strip() for line in self.terminal.screen(name).splitlines() if line.strip()]
+            return " | ".join(said[-LAST_LINES:]) or "nothing"
         except SessionFailed:
             return "nothing that could be read"
 

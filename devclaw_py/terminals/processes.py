@@ -44,14 +44,15 @@ def below(leader: int) -> list[psutil.Process]:
 
 
 def alive(pid: int) -> bool:
-    """Say whether there is a process ``pid``; one that ended and was not yet waited for counts as alive."""
+    """Say whether process ``pid`` runs; one that ended and that nobody has waited for (a zombie) does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    stat = _stat(pid)
+    return stat is None or stat[0] not in "ZX"
 
 
 def marked(variable: str, value: str) -> list[psutil.Process]:
@@ -127,12 +128,18 @@ def _session_of(pid: int) -> int | None:
 
 
 def _parent(pid: int) -> int | None:
-    stat = Path("/proc") / str(pid) / "stat"
+    stat = _stat(pid)
+    return int(stat[1]) if stat is not None else _parent_by_psutil(pid)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return state, parent and so on from Linux's table of processes; None where there is no such entry."""
     try:
-        # The second field is the program's name in brackets and may hold anything, brackets too.
-        return int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
+        stat = (Path("/proc") / str(pid) / "stat").read_text(errors="replace")
     except OSError:
-        return None if Path("/proc/self/stat").exists() else _parent_by_psutil(pid)
+        return None
+    # The field before is the program's name in brackets and may hold anything, brackets too.
+    return stat.rpartition(")")[2].split()
 
 
 def _parent_by_psutil(pid: int) -> int | None:
