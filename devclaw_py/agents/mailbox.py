@@ -44,7 +44,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 def make(folder: Path) -> None:
     """Make the session's folder and those in it, for its owner alone."""
-    for each in (folder, *(folder / name for name in FOLDERS)):
+    for each in (folder.parent, folder, *(folder / name for name in FOLDERS)):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 

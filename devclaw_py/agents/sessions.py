@@ -12,7 +12,7 @@ from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import Agent, Workplace
 from devclaw_py.agents.look import Look, LookStatus, SessionAction
 from devclaw_py.agents.surroundings import base_environment, session_limit
-from devclaw_py.agents.turn import turn
+from devclaw_py.agents.turn import files_of, turn
 from devclaw_py.errors import DeliveryUnconfirmed, SessionFailed, WorkerBusy
 from devclaw_py.kernel.clock import Clock
 from devclaw_py.model.settings import Settings
@@ -84,7 +84,8 @@ class Sessions:
         """
         name = place.session
         here = place.model_copy(update={"folder": self.folder(name)})
-        mailbox.make(here.folder)
+        with files_of(name):
+            mailbox.make(here.folder)
         with self._typing(name):
             look = self._settled(name)
             if look.status is LookStatus.IDLE:

@@ -60,7 +60,7 @@ def row(line: str) -> Row:
         SessionFailed: it has another form.
     """
     fields = line.split(SEPARATOR)
-    if len(fields) != len(FIELDS):
+    if len(fields) != len(FIELDS) or not fields[4].isdecimal():
         raise SessionFailed(f"tmux listed a session in an unknown form: {line!r}; whether sessions live is unknown")
     name, dead, code, signal, pid, workspace, *marks = fields
     alive = dead == "0" and processes.alive(int(pid))

@@ -339,3 +339,13 @@ def test_the_last_screen_is_kept_when_a_session_died(office: Office) -> None:
     office.ensure()
 
     assert "last words" in (office.sessions.folder(NAME) / "last-screen.txt").read_text()
+
+
+def test_a_session_folder_that_cannot_be_used_is_a_failed_session(office: Office) -> None:
+    office.sessions.root.parent.mkdir(parents=True)
+    office.sessions.root.write_text("a file where the folder should be")
+
+    with pytest.raises(SessionFailed, match=NAME):
+        office.ensure()
+    with pytest.raises(SessionFailed, match=NAME):
+        office.sessions.offer(NAME, "1.1", "x")
