@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 
 from devclaw_py.agents.base import Workplace
-from devclaw_py.agents.look import SessionAction
 from devclaw_py.agents.scripted import ScriptedAgent
 from devclaw_py.agents.sessions import Sessions
 from devclaw_py.kernel import proc
 from devclaw_py.kernel.clock import SystemClock
-from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.pipeline import Role, SessionAction, Tier
 from devclaw_py.model.settings import AgentSettings, Settings, TerminalSettings, TimeoutSettings
 from devclaw_py.terminals.tmux import TmuxTerminal
 

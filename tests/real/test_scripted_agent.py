@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from devclaw_py.agents.look import SessionAction
 from devclaw_py.errors import SessionFailed, WorkerBusy
+from devclaw_py.model.pipeline import SessionAction
 
 if TYPE_CHECKING:
     from tests.real.conftest import Office
