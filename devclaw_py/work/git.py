@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from devclaw_py.kernel.clock import Clock, SystemClock
@@ -66,9 +67,9 @@ class GitWork:
         """Push the branch where there is a remote; see the port."""
         return keep(self._repo(project), desk.worktree, branch)
 
-    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge aside; see the port."""
-        return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message)
+        return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message, at=at)
 
     def publish(self, project: Project, plan: MergePlan) -> None:
         """Move the base branch; see the port."""

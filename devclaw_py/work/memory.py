@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
@@ -159,7 +160,7 @@ class MemoryWork:
         repo.remote[branch] = commit
         return Kept(commit=commit, pushed=True, warnings=tuple(warnings))
 
-    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Return the plan that the repository's scripted fields ask for."""
         repo = self._open(project)
         base, head = repo.base[-1], repo.branches.get(branch)

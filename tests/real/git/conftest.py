@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,12 @@ from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared
 from devclaw_py.work.git import GitWork
 
 BRANCH = "devclaw/7-fix-it"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 # Makes one call with a git that kills this process before or after the command of a given number.
 MORTAL = """
 import os, signal, sys
+from datetime import UTC, datetime
 from pathlib import Path
 from devclaw_py.kernel.proc import run
 from devclaw_py.model.pipeline import Role, Tier
@@ -134,7 +137,7 @@ class Shop:
         return self.work.keep(self.project, self.desk(), branch=BRANCH)
 
     def plan(self, tested: str) -> MergePlan:
-        return self.work.plan_merge(self.project, branch=BRANCH, tested=tested, message="Merge it")
+        return self.work.plan_merge(self.project, branch=BRANCH, tested=tested, message="Merge it", at=NOON)
 
     def publish(self, plan: MergePlan) -> None:
         self.work.publish(self.project, plan)
