@@ -133,6 +133,7 @@ def recover(office: Office) -> None:
 def violations(office: Office) -> list[str]:
     store = office.app.store
     return broken(
+        group=GROUP,
         registry=office.app.workspace / "memory" / "projects.json",
         tasks=office.tracker.list_all(),
         intents=store.journal.intents(),

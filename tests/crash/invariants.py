@@ -17,6 +17,7 @@ from devclaw_py.rules.workflow import ACTIVE, KIND
 
 def broken(
     *,
+    group: str,
     registry: Path,
     tasks: Iterable[Task],
     intents: list[Intent],
@@ -25,13 +26,13 @@ def broken(
     accepted: Iterable[tuple[str, str]],
     tools: Iterable[str],
 ) -> list[str]:
-    """Return what does not hold, in words; an empty list when all is well.
+    """Return what does not hold in the group's project, in words; an empty list when all is well.
 
     ``accepted`` are the (session, offer) pairs that agents really took, by their own log. ``tools`` are the names
     whose audit lines count calls.
     """
     entries = json.loads(registry.read_text())["projects"] if registry.exists() else {}
-    seats = _seats(entries)
+    seats = [seat for seat in _seats(entries) if seat[0] == group]
     return [
         *_labels(list(tasks), intents, seats),
         *_fences(seats, attempts),

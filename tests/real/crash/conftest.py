@@ -38,6 +38,11 @@ receipt_s = 10
 """
 
 
+def slug_of(group: str) -> str:
+    """Return the name of a group's project and repository."""
+    return "shop" if group == GROUP else f"shop{group}"
+
+
 @dataclass
 class Yard:
     """One project on real parts; what stands in it is read from files, git and tmux, not through devclaw."""
@@ -51,11 +56,30 @@ class Yard:
 
     @property
     def repo(self) -> Path:
-        return self.folder / "shop"
+        return self.folder / slug_of(GROUP)
 
-    def git(self, *words: str) -> str:
-        done = subprocess.run(["git", "-C", str(self.repo), *words], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+    def git(self, *words: str, group: str = GROUP) -> str:
+        argv = ["git", "-C", str(self.folder / slug_of(group)), *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+
+    def make_repo(self, group: str) -> Path:
+        """Make the repository of a group's project, with one commit."""
+        repo = self.folder / slug_of(group)
+        repo.mkdir()
+        self.git("init", "-qb", "main", group=group)
+        self.git("config", "user.name", "Ann", group=group)
+        self.git("config", "user.email", "ann@example.org", group=group)
+        (repo / "README.md").write_text("A shop.\n")
+        self.git("add", "-A", group=group)
+        self.git("commit", "-qm", "Begin", group=group)
+        return repo
+
+    def add_project(self, group: str) -> None:
+        """Register a group's project; its repository is made if there is none."""
+        repo = self.folder / slug_of(group)
+        if not repo.exists():
+            self.make_repo(group)
+        self.call("project_register", projectGroupId=group, name=slug_of(group), repo=str(repo), baseBranch="main")
 
     def app(self) -> App:
         return open_workspace(self.workspace, dict(self.environ))
@@ -77,10 +101,10 @@ class Yard:
             argv, env=environ, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
-    def recover(self) -> None:
+    def recover(self, *groups: str) -> None:
         """Do what ``devclaw recover`` does."""
         app = self.app()
-        for group_id in (GROUP, ""):
+        for group_id in (*(groups or (GROUP,)), ""):
             with app.store.hold(f"project:{group_id}", wait_s=30, holder="recover"):
                 settle(app, group_id, force=True)
             carry_out(app, group_id)
@@ -93,10 +117,21 @@ class Yard:
             assert time.monotonic() < deadline, "a worker's program does not end"
             time.sleep(0.02)
 
-    def tasks(self) -> list[Task]:
+    def kill_server(self) -> None:
+        """End the tmux server and everything in it."""
+        socket = socket_name(self.workspace)
+        subprocess.run(["tmux", "-L", socket, "kill-server"], capture_output=True, check=False)
+        (Path("/tmp") / f"tmux-{os.getuid()}" / socket).unlink(missing_ok=True)
+
+    def seats(self, group: str = GROUP) -> dict[str, bool]:
+        """Return which seat holds a task, from the registry file."""
+        entry = json.loads((self.workspace / "memory" / "projects.json").read_text())["projects"][group]
+        return {role: entry[role]["active"] for role in ("dev", "qa")}
+
+    def tasks(self, group: str = GROUP) -> list[Task]:
         """Read the issue files as an editor would."""
         found = []
-        for path in sorted(self.workspace.glob("memory/issues/shop/*.md")):
+        for path in sorted(self.workspace.glob(f"memory/issues/{slug_of(group)}/*.md")):
             head = yaml.safe_load(path.read_text().split("---\n")[1])
             labels, closed = tuple(head["labels"]), head["state"] == "closed"
             found.append(Task(number=head["number"], title=head["title"], labels=labels, closed=closed))
@@ -120,15 +155,17 @@ class Yard:
         log = self.workspace / "memory" / "audit.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def witnessed(self) -> list[tuple[str, str]]:
-        """Return what the workers' own log says of which task they ran."""
+    def witnessed(self, group: str | None = None) -> list[tuple[str, str]]:
+        """Return what the workers' own log says of which task they ran, for all projects or one."""
         log = self.workspace / "witness.log"
         rows = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-        return [(session, offer) for session, offer in rows]
+        ours = ("",) if group is None else (f"{slug_of(group)}-dev", f"{slug_of(group)}-qa")
+        return [(session, offer) for session, offer in rows if session.startswith(ours)]
 
-    def unreachable(self) -> list[str]:
+    def unreachable(self, group: str = GROUP) -> list[str]:
         """Return commits that no ref and no worktree leads to."""
-        return [line for line in self.git("fsck", "--no-reflogs", "--unreachable").splitlines() if " commit " in line]
+        told = self.git("fsck", "--no-reflogs", "--unreachable", group=group)
+        return [line for line in told.splitlines() if " commit " in line]
 
 
 @pytest.fixture
@@ -141,25 +178,17 @@ def make_yard(tmp_path: Path, needed: Callable[[str], None]) -> Iterator[Callabl
         yard = Yard(tmp_path / f"yard-{len(yards)}")
         yards.append(yard)
         yard.workspace.mkdir(parents=True)
-        yard.repo.mkdir()
         package = Path(__file__).parents[3]
         yard.environ = {**_base(), "HOME": str(yard.folder), "PYTHONPATH": str(package)}
         worker = json.dumps(str(Path(__file__).with_name("worker.py")))
         settings = SETTINGS.format(python=json.dumps(sys.executable), worker=worker)
         (yard.workspace / "devclaw.toml").write_text(settings)
-        yard.git("init", "-qb", "main")
-        yard.git("config", "user.name", "Ann")
-        yard.git("config", "user.email", "ann@example.org")
-        (yard.repo / "README.md").write_text("A shop.\n")
-        yard.git("add", "-A")
-        yard.git("commit", "-qm", "Begin")
+        yard.make_repo(GROUP)
         return yard
 
     yield make
     for yard in yards:
-        socket = socket_name(yard.workspace)
-        subprocess.run(["tmux", "-L", socket, "kill-server"], capture_output=True, check=False)
-        (Path("/tmp") / f"tmux-{os.getuid()}" / socket).unlink(missing_ok=True)
+        yard.kill_server()
 
 
 def _base() -> dict[str, str]:
@@ -170,5 +199,5 @@ def _base() -> dict[str, str]:
 def yard(make_yard: Callable[[], Yard]) -> Yard:
     """A registered project."""
     made = make_yard()
-    made.call("project_register", name="shop", repo=str(made.repo), baseBranch="main")
+    made.add_project(GROUP)
     return made

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from devclaw_py import catalogue
 from devclaw_py.operations.registry import fail_points
-from tests.crash.invariants import broken
 from tests.real.crash.conftest import Yard
+from tests.real.crash.judge import violations
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,6 @@ CASES = {
     "health": Case("health", _odd, "session_health", {"autoFix": True}),
 }
 POINTS = [(name, point) for name, case in CASES.items() for point in fail_points() if point.startswith(f"{case.kind}.")]
-
-
-def violations(yard: Yard) -> list[str]:
-    return broken(
-        registry=yard.workspace / "memory" / "projects.json",
-        tasks=yard.tasks(),
-        intents=yard.intents(),
-        attempts=yard.attempts(),
-        lines=yard.lines(),
-        accepted=yard.witnessed(),
-        tools=catalogue.TOOLS,
-    ) + [f"lost: {row}" for row in yard.unreachable()]
 
 
 @pytest.mark.parametrize(("case", "point"), POINTS)
