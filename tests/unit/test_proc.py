@@ -63,3 +63,13 @@ def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
 def test_a_program_has_a_process_group_of_its_own() -> None:
     assert int(run(python("import os; print(os.getpgid(0))"), timeout_s=30).out) != os.getpgid(0)
     assert signal.getsignal(signal.SIGINT) is not None
+
+
+def test_a_child_that_left_the_group_cannot_hold_up_a_time_out(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    script = f"setsid sh -c 'echo $$ > {pid_file}; exec sleep 60' & wait"
+
+    with pytest.raises(NotAnswered):
+        run(["sh", "-c", script], timeout_s=0.5)
+
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)
