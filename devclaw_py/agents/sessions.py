@@ -24,6 +24,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 GRACE_S = 2.0
 TELL_WAIT_S = 1.0
 POLL_S = 0.02
+ACCEPT_POLL_S = 0.003
 CHECK_ALIVE_S = 1.0
 LAST_LINES = 15
 
@@ -141,7 +142,7 @@ class Sessions:
             if now - asked >= CHECK_ALIVE_S:
                 asked = now
                 self._check_alive(name, offer)
-            self._clock.sleep(POLL_S)
+            self._clock.sleep(ACCEPT_POLL_S)
 
     def clear(self, name: str) -> None:
         """Empty the session's input line."""

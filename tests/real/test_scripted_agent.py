@@ -129,30 +129,58 @@ def test_what_a_program_leaves_behind_does_not_work_beside_the_next_one(
     assert not lives(orphan)
 
 
-def test_stopping_the_session_ends_loop_and_program(office: Office, wait_for: WaitFor) -> None:
+STUBBORN = "sh -c 'trap \"\" HUP TERM; echo $$ > pid; while :; do sleep 1; done'"
+DETACHED = f"setsid {STUBBORN} & sleep 600"
+
+
+@pytest.mark.parametrize("program", [STUBBORN, DETACHED], ids=["stubborn", "detached"])
+def test_stopping_the_session_ends_loop_and_program(office: Office, wait_for: WaitFor, program: str) -> None:
     office.ensure()
-    office.give("1.1", "trap '' HUP TERM; echo $$ > pid; while :; do sleep 1; done")
-    program = number_in(office.place.worktree / "pid", wait_for)
+    office.give("1.1", program)
+    pid = number_in(office.place.worktree / "pid", wait_for)
     loop = office.tmux.pane_pid(office.name)
 
     office.sessions.stop(office.name)
 
-    assert not lives(program)
+    assert not lives(pid)
     assert not lives(loop)
     assert office.status() == "absent"
 
 
-def test_a_killed_loop_is_replaced_and_its_program_does_not_go_on(office: Office, wait_for: WaitFor) -> None:
+@pytest.mark.parametrize("program", [STUBBORN, DETACHED], ids=["stubborn", "detached"])
+def test_a_killed_loop_is_replaced_and_its_program_does_not_go_on(
+    office: Office, wait_for: WaitFor, program: str
+) -> None:
     office.ensure()
-    office.give("1.1", "trap '' HUP TERM; echo $$ > pid; while :; do sleep 1; done")
-    program = number_in(office.place.worktree / "pid", wait_for)
+    office.give("1.1", program)
+    pid = number_in(office.place.worktree / "pid", wait_for)
     os.kill(office.tmux.pane_pid(office.name), signal.SIGKILL)
     wait_for(lambda: office.status() == "dead", "the session died")
+    assert lives(pid)
 
     assert office.ensure() is SessionAction.SPAWN
 
-    assert not lives(program)
+    assert not lives(pid)
     assert office.run("2.1", "touch after") == "its program ended with exit code 0"
+
+
+def test_an_ordinary_program_ends_with_its_loop_before_devclaw_looks(office: Office, wait_for: WaitFor) -> None:
+    office.ensure()
+    office.give("1.1", "echo $$ > pid; sleep 600; :")
+    pid = number_in(office.place.worktree / "pid", wait_for)
+
+    os.kill(office.tmux.pane_pid(office.name), signal.SIGKILL)
+
+    wait_for(lambda: not lives(pid), "the kernel hung the program up")
+
+
+def test_the_screen_is_an_ordinary_one_again_after_a_program_that_took_it_over(office: Office) -> None:
+    office.run("1.1", "printf '\\033[?1049h\\033[?25l'")
+    office.run("2.1", "true")
+
+    shown = office.tmux.run("display-message", "-p", "-t", f"={office.name}:0.0", "#{alternate_on} #{cursor_flag}")
+
+    assert shown == "0 1"
 
 
 def test_garbage_half_lines_and_notices_start_nothing(office: Office, wait_for: WaitFor) -> None:

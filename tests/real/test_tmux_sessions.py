@@ -15,6 +15,7 @@ import pytest
 
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Severity
+from devclaw_py.terminals import processes
 
 if TYPE_CHECKING:
     from tests.real.conftest import Tmux
@@ -35,6 +36,10 @@ def gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def running(pid: int | None) -> list[str]:
+    return psutil.Process(pid).cmdline()
 
 
 @pytest.mark.parametrize(
@@ -134,13 +139,14 @@ def test_another_workspace_on_the_same_socket_is_invisible_and_untouched(
 
 
 def test_nothing_of_the_callers_environment_reaches_a_session(
-    tmux: Tmux, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    tmux: Tmux, workspace: Path, monkeypatch: pytest.MonkeyPatch, wait_for: WaitFor
 ) -> None:
     monkeypatch.setenv("CANARY", "secret-bird")
     terminal = tmux.terminal(workspace)
 
     session = terminal.start("a", cwd=workspace, argv=["cat"], env={**PATH, "WANTED": "x;y;"}, marks={})
 
+    wait_for(lambda: running(session.pid) == ["cat"], "the program took the place of env")
     environ = Path(f"/proc/{session.pid}/environ").read_bytes().split(b"\0")
     assert sorted(entry.split(b"=")[0] for entry in environ if entry) == [b"PATH", b"TERM", b"WANTED"]
     assert b"WANTED=x;y;" in environ
@@ -160,11 +166,12 @@ def test_a_folder_name_is_not_obeyed_by_tmux(tmux: Tmux, workspace: Path) -> Non
     assert sorted(path.name for path in workspace.iterdir()) == [folder.name]
 
 
-def test_the_program_is_the_panes_own_process_without_a_shell_around_it(tmux: Tmux, workspace: Path) -> None:
+def test_the_program_is_the_panes_own_process_without_a_shell_around_it(
+    tmux: Tmux, workspace: Path, wait_for: WaitFor
+) -> None:
     session = tmux.terminal(workspace).start("a", cwd=workspace, argv=["sleep", "600"], env=PATH, marks={})
 
-    assert session.pid is not None
-    assert psutil.Process(session.pid).cmdline() == ["sleep", "600"]
+    wait_for(lambda: running(session.pid) == ["sleep", "600"], "the program took the place of env")
 
 
 @pytest.mark.parametrize("argv", [["no-such-program"], ["/etc/passwd"]], ids=["missing", "not-executable"])
@@ -282,3 +289,11 @@ def test_libtmux_is_not_imported_before_tmux_is_asked() -> None:
     )
 
     assert done.stdout == "False\n"
+
+
+def test_a_number_that_was_given_to_another_process_has_no_family_of_ours() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        family = processes.below(child.pid)
+        child.kill()
+
+    assert family == []
