@@ -120,7 +120,8 @@ def _kept(snapshot: Snapshot, number: int, issue: Issue, roles: Sequence[Role]) 
     role = workflow.ROLE[chosen]
     if role in roles and (issue.standing or not _taken_off(issue.events)):
         return chosen, comment
-    return came_from(snapshot, role, number, issue.events), comment
+    beside = next((queue for queue in workflow.queues_of(role) if queue in issue.standing), None)
+    return beside or came_from(snapshot, role, number, issue.events), comment
 
 
 def _chosen(snapshot: Snapshot, number: int, issue: Issue, roles: Sequence[Role]) -> tuple[State | None, str]:
