@@ -27,6 +27,7 @@ from devclaw_py.tools import (
     project_register,
     project_update,
     queue_status,
+    session_health,
     task_comment,
     task_complete,
     task_create,
@@ -42,6 +43,7 @@ ALL = (
     task_update.TOOL,
     task_comment.TOOL,
     queue_status.TOOL,
+    session_health.TOOL,
     project_register.TOOL,
     project_update.TOOL,
     devclaw_setup.TOOL,
@@ -78,7 +80,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
     if context.settled:
         answer["settled"] = context.settled
     _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
-    if group_id is not None and TOOLS[name].writes and (answer["success"] or context.settled):
+    if group_id is not None and _changes(name, args) and (answer["success"] or context.settled):
         _follow(app, context, answer, group_id)
     return answer
 
@@ -133,6 +135,11 @@ def _kept(app: App, args: Args, context: Call) -> dict[str, Any] | None:
         return None
     kept = app.store.journal.answer(getattr(args, "project_group_id", None) or "", context.request_id)
     return None if kept is None else {**kept, "repeated": True}
+
+
+def _changes(name: str, args: Args | None) -> bool:
+    """Whether the call may have changed a project; a session_health without autoFix only looks."""
+    return name in TOOLS and TOOLS[name].writes and getattr(args, "auto_fix", True) is not False
 
 
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:

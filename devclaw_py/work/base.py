@@ -151,8 +151,8 @@ class Work(Protocol):
         """Say whether exactly ``plan.commit`` is the base's head or in its first-parent history, checkout following."""
         ...
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         ...
 
     def diagnose(self, project: Project | None) -> list[Finding]:

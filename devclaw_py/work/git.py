@@ -79,12 +79,12 @@ class GitWork:
         """Say whether the plan was carried out; see the port."""
         return Merger(self._repo(project)).published(plan)
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         repo = self._repo(project)
         name = _existing(repo, issue)
         head = repo.head(name) if name else None
-        return head is not None and repo.contains(repo.base(), head)
+        return head not in (None, start) and repo.contains(repo.base(), head)
 
     def diagnose(self, project: Project | None) -> list[Finding]:
         """Return what doctor should say about git and a project's repository."""

@@ -192,11 +192,11 @@ class MemoryWork:
         """Say whether the plan's commit is in the base's first-parent history."""
         return plan.commit in self._open(project).base
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         repo = self._open(project)
-        name = _existing(repo, issue)
-        return name is not None and repo.contains(repo.base[-1], repo.branches[name])
+        head = repo.branches.get(_existing(repo, issue) or "")
+        return head not in (None, start) and repo.contains(repo.base[-1], head)
 
     def diagnose(self, project: Project | None) -> list[Finding]:
         """Say that all is well, or what is ``broken``."""
