@@ -18,6 +18,7 @@ from devclaw_py.errors import DevClawError, RepositoryError, SessionFailed, Trac
 from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
+from devclaw_py.model.journal import OutboxRow
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.settings import Settings
@@ -38,6 +39,16 @@ class Killed(BaseException):
 def die() -> None:
     """Be killed here."""
     raise Killed
+
+
+@dataclass
+class Ears:
+    """A notifier that keeps what it was given."""
+
+    heard: list[OutboxRow] = field(default_factory=list)
+
+    def deliver(self, row: OutboxRow, project: Project | None) -> None:
+        self.heard.append(row)
 
 
 class Flaky:
@@ -187,6 +198,12 @@ class Office:
         flaky = Flaky(self.work, RepositoryError)
         self.app = replace(self.app, work=cast(Any, flaky))
         return flaky
+
+    def hear(self) -> list[OutboxRow]:
+        """Return the list to which every announcement is added from now on."""
+        ears = Ears()
+        self.app = replace(self.app, notifier=ears)
+        return ears.heard
 
     def comments(self, issue: int) -> list[str]:
         """Return the texts of an issue's comments."""
