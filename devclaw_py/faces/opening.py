@@ -12,7 +12,7 @@ from devclaw_py.errors import ConfigError, NotAllowed
 from devclaw_py.kernel import faults
 from devclaw_py.kernel.config import Loaded, find_workspace, load
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
-from devclaw_py.model.settings import AgentSettings, NotifySettings, Settings
+from devclaw_py.model.settings import NotifySettings, Settings
 
 # Which parameter a worker's environment fills in, per tool.
 FROM_ENVIRONMENT = {
@@ -56,7 +56,7 @@ def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -
 
 
 def open_to_look(flag: str | Path | None, environ: Mapping[str, str]) -> App:
-    """Return hands for looking only: an agent or a notifier that cannot be used is no hindrance.
+    """Return hands for looking only: a notifier that cannot be used is no hindrance.
 
     Raises:
         ConfigError: a setting has no meaning at all.
@@ -66,12 +66,12 @@ def open_to_look(flag: str | Path | None, environ: Mapping[str, str]) -> App:
 
 
 def hands_to_look(workspace: Path, settings: Settings, environ: Mapping[str, str]) -> App:
-    """Return the hands of a workspace, with stand-ins for an agent or a notifier that cannot be used."""
+    """Return the hands of a workspace, a silent notifier in the place of one that cannot be used."""
     try:
         return open_app(workspace, settings, environ=environ)
     except ConfigError:
-        bare = settings.model_copy(update={"agent": AgentSettings(kind="scripted"), "notify": NotifySettings()})
-        return open_app(workspace, bare, environ=environ)
+        silent = settings.model_copy(update={"notify": NotifySettings()})
+        return open_app(workspace, silent, environ=environ)
 
 
 def who_calls(app: App, environ: Mapping[str, str]) -> Caller:

@@ -69,10 +69,7 @@ def _on_path(workspace: Path, environ: Mapping[str, str]) -> Finding:
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:
-    try:
-        yield from open_agent(settings.agent).diagnose()
-    except ConfigError as error:
-        yield _critical("agent", str(error), error.hint or "")
+    yield from open_agent(settings.agent).diagnose()
     try:
         notifier_for(settings)
     except ConfigError as error:

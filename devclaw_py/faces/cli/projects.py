@@ -27,12 +27,19 @@ UPDATE = catalogue.TOOLS["project_update"]
 
 def add_to(cli: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Projects: list, show, set, remove.", no_args_is_help=True)
+    group = typer.Typer(help="Projects: list, show, set, remove.", invoke_without_command=True)
+    group.callback()(_listed)
     group.command("list")(list_projects)
     group.command("show", cls=Command)(show_project)
     group.command("set", cls=Command, help="Change a project's settings.")(_set_command())
     group.command("remove", cls=Command)(remove)
     cli.add_typer(group, name="project")
+
+
+def _listed(ctx: typer.Context) -> None:
+    """Projects: list, show, set, remove. Without a command: list."""
+    if ctx.invoked_subcommand is None:
+        list_projects(workspace=ctx.obj)
 
 
 def list_projects(as_json: AsJson = False, workspace: Workspace = None) -> None:
