@@ -72,8 +72,7 @@ def audit(
 ) -> None:
     """Show the audit log's last lines; with -f, go on as lines are appended."""
     folder, store = open_store(workspace)
-    clock = SystemClock()
-    now = clock.now()
+    now = SystemClock().now()
     wanted = Filter(
         names=_names(store.registry, project) if project is not None else None,
         issue=_number(issue) if issue is not None else None,
@@ -82,13 +81,17 @@ def audit(
         since=_time(since, now, "--since") if since is not None else None,
         until=_time(until, now, "--until") if until is not None else None,
     )
-    tail = Tail(folder / "memory" / "audit.log")
-    last = deque((entry for entry in tail.past() if wanted.passes(entry)), None if everything else lines)
-    _print(last, as_json=as_json)
-    if not follow:
-        return
+    with Tail(folder / "memory" / "audit.log") as tail:
+        passed = (entry for entry in tail.past() if wanted.passes(entry))
+        _print(deque(passed, None if everything else lines), as_json=as_json)
+        if follow:
+            _follow(tail, wanted, as_json=as_json)
+
+
+def _follow(tail: Tail, wanted: Filter, *, as_json: bool) -> None:
+    """Print lines as they come; Ctrl-C is how a person ends it, and no failure."""
     try:
-        for entry in tail.follow(clock):
+        for entry in tail.follow(SystemClock()):
             if wanted.passes(entry):
                 _print([entry], as_json=as_json)
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from devclaw_py.kernel.clock import Clock
 from devclaw_py.state.lines import decode
@@ -17,21 +17,33 @@ Entry = dict[str, object]
 
 
 class Tail:
-    """A place in the audit log. `past` goes first: it says where `new` begins, so that no line is lost or doubled."""
+    """A place in the audit log, for a ``with``.
+
+    `past` goes first: it says where `new` begins, so that no line is lost or doubled.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[bytes] | None = None
         self._offset = 0
 
+    def __enter__(self) -> Self:
+        """Return the tail itself."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
     def past(self) -> Iterator[Entry]:
         """Yield every line that stands now, oldest first, rotated files included."""
         with open_parts(self._path) as parts:
             if parts and not parts[-1].packed:
                 self._file = os.fdopen(os.dup(parts[-1].file.fileno()), "rb")
-                self._offset = parts[-1].size
             for part in parts:
-                yield from _entries(lines_forward(part))
+                lines = lines_forward(part)
+                yield from _entries(lines if part is not parts[-1] or part.packed else self._whole(lines))
 
     def new(self) -> list[Entry]:
         """Return what was appended since; a file that was moved aside meanwhile is read to its end first."""
@@ -48,6 +60,13 @@ class Tail:
         while keep_on():
             yield from self.new()
             clock.sleep(POLL_S)
+
+    def _whole(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the lines that are ended, and remember where the last one ends."""
+        for line in lines:
+            if line.endswith(b"\n"):
+                self._offset += len(line)
+                yield line
 
     def _moved(self) -> bool:
         try:
