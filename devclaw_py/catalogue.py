@@ -140,7 +140,7 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     if answer.get("pending"):
         _mark_lined(app, context.op)
     try:
-        for outcome in carry_out(app, group_id):
+        for outcome in carry_out(app, group_id, own_session=context.caller.session):
             if outcome["issueId"] == answer.get("issueId") and context.tool in FOLLOWED:
                 answer[FOLLOWED[context.tool]] = outcome
             else:
