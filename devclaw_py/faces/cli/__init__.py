@@ -11,3 +11,10 @@ def main() -> None:
         from devclaw_py.faces.cli.call import run
 
         sys.exit(run(sys.argv[2:]))
+    if sys.argv[1:2] == ["demo"]:
+        import typer
+
+        from devclaw_py.faces.cli.demo import demo
+
+        sys.argv = ["devclaw demo", *sys.argv[2:]]
+        typer.run(demo)
