@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devclaw_py.demo.repository import Tested, run_tests, run_tests_of
+from devclaw_py.demo.repository import SuiteRun, run_tests, run_tests_of
 from devclaw_py.model.pipeline import Result
 from devclaw_py.rules.cleaning import clean
 from devclaw_py.work.command import Git
@@ -53,14 +53,14 @@ class Desk:
             self.say(said)
         return said
 
-    def tests(self, names: Sequence[str] = ()) -> Tested:
+    def tests(self, names: Sequence[str] = ()) -> SuiteRun:
         """Run the repository's tests as its README says, and show what they say."""
         self.step(f"$ python3 -m unittest {' '.join(names)}".rstrip())
         tested = run_tests(self.folder, names, environ=self.environ)
         self.say(tested.output)
         return tested
 
-    def tests_of(self, commit: str, names: Sequence[str]) -> Tested:
+    def tests_of(self, commit: str, names: Sequence[str]) -> SuiteRun:
         """Run tests as another commit has them, in a copy outside the repository."""
         self.step(f"$ python3 -m unittest {' '.join(names)}  # in a copy of {commit}")
         tested = run_tests_of(self.git, self.folder, commit, names, environ=self.environ)

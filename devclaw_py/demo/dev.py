@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devclaw_py.demo.desk import Desk, Verdict
-from devclaw_py.demo.message import Assignment, tests_in
+from devclaw_py.demo.message import Assignment, failed_tests
 from devclaw_py.demo.story import Chapter, Edit, Turn, chapter_of
 from devclaw_py.kernel import files
 from devclaw_py.model.pipeline import Result
@@ -54,7 +54,7 @@ def _reproduce(desk: Desk, task: Assignment) -> set[str]:
     """
     if task.sent_back is None:
         return set(desk.tests().red)
-    named = tests_in(task.sent_back)
+    named = failed_tests(task.sent_back)
     desk.step(f"QA sent it back; the tests it names: {', '.join(named) or 'none'}")
     if named and not desk.tests(named).red:
         raise Lost(f"QA says that {', '.join(named)} fail; here they pass")

@@ -49,7 +49,7 @@ def read_message(text: str) -> Assignment:
     )
 
 
-def tests_in(output: str) -> tuple[str, ...]:
+def failed_tests(output: str) -> tuple[str, ...]:
     """Return the tests that failed by unittest's own output, each once, in its order."""
     return tuple(dict.fromkeys(TEST.findall(output)))
 

@@ -86,13 +86,13 @@ def _not_empty(folder: Path, found: list[str]) -> ConfigError:
     )
 
 
-def check_machine(folder: Path) -> None:
+def check_machine() -> None:
     """Prove that tmux and git can be used.
 
     Raises:
         ConfigError: one is missing or too old; says what to install.
     """
-    terminal = TmuxTerminal(folder, TerminalSettings(), TimeoutSettings())
+    terminal = TmuxTerminal(Path(tempfile.gettempdir()), TerminalSettings(), TimeoutSettings())
     found = [*terminal.diagnose(), *GitWork(TimeoutSettings()).diagnose(None)]
     bad = [finding for finding in found if finding.severity is Severity.CRITICAL]
     if bad:

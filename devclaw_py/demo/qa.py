@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devclaw_py.demo.desk import Desk, Verdict
 from devclaw_py.demo.message import Assignment
-from devclaw_py.demo.repository import Tested
+from devclaw_py.demo.repository import SuiteRun
 from devclaw_py.demo.story import chapter_of
 from devclaw_py.model.pipeline import Result
 
@@ -35,6 +35,6 @@ def work(desk: Desk, task: Assignment) -> Verdict:
     return Verdict(Result.PASS, f"Ran all tests: {every.words}{before}; what the issue asks for passes.")
 
 
-def _failed(what: str, tested: Tested) -> Verdict:
+def _failed(what: str, tested: SuiteRun) -> Verdict:
     why = f" ({'; '.join(tested.errors)})" if tested.errors else ""
     return Verdict(Result.FAIL, f"{what}: {', '.join(tested.red)}{why}\n\n$ python3 -m unittest\n{tested.output}")

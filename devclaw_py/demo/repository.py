@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devclaw_py.demo import sample
-from devclaw_py.demo.message import tests_in
+from devclaw_py.demo.message import failed_tests
 from devclaw_py.kernel import files, proc
 from devclaw_py.work.command import Git
 
@@ -35,7 +35,7 @@ CONFIG = {
 
 
 @dataclass(frozen=True)
-class Tested:
+class SuiteRun:
     """How a test run ended. ``red`` are the tests that failed; ``output`` is unittest's own."""
 
     count: int
@@ -78,7 +78,7 @@ def make_repository(path: Path) -> Git:
 
 def run_tests(
     folder: Path, names: Sequence[str] = (), *, environ: Mapping[str, str], timeout_s: float = TESTS_S
-) -> Tested:
+) -> SuiteRun:
     """Run ``python3 -m unittest`` in a folder, all tests or those named.
 
     Raises:
@@ -90,14 +90,14 @@ def run_tests(
     done = proc.run([sys.executable, "-m", "unittest", *names], timeout_s=timeout_s, cwd=folder, env=env)
     output = done.err + done.out
     count = COUNT.search(output)
-    return Tested(
-        count=int(count[1]) if count else 0, red=tests_in(output), passed=done.code == 0, output=output.strip()
+    return SuiteRun(
+        count=int(count[1]) if count else 0, red=failed_tests(output), passed=done.code == 0, output=output.strip()
     )
 
 
 def run_tests_of(
     git: Git, repository: Path, commit: str, names: Sequence[str] = (), *, environ: Mapping[str, str]
-) -> Tested:
+) -> SuiteRun:
     """Run the tests of a commit in a copy outside the repository.
 
     Raises:

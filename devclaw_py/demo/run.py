@@ -17,8 +17,8 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.demo import sample
 from devclaw_py.demo.board import Board, Chat, Worker, chat_of, look
-from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Speed, alone_in, check_machine, prepare
-from devclaw_py.demo.repository import BASE, GIT_S, Tested, run_tests_of
+from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Speed, alone_in, prepare
+from devclaw_py.demo.repository import BASE, GIT_S, SuiteRun, run_tests_of
 from devclaw_py.demo.summary import Summary, summarise
 from devclaw_py.errors import DevClawError, SessionFailed
 from devclaw_py.kernel.clock import SystemClock
@@ -82,6 +82,7 @@ class Demo:
             Stuck: an issue waits for a person, or the time is up.
             DevClawError: a pickup failed for a reason that waiting does not mend.
         """
+        deadline = self.app.clock.monotonic() + self.limit_s
         while True:
             pump(self.app.store, self.app.notifier, self.app.clock, group_id=GROUP)
             for line in self.chat.news():
@@ -90,7 +91,9 @@ class Demo:
             self.show.draw(board, self.seconds)
             if self._finished(board):
                 return
-            self._check(board)
+            self._check_waiting(board)
+            if self.app.clock.monotonic() > deadline:
+                raise Stuck(f"the demo is not at its end after {self.limit_s:g} s; {self._what_hangs(board)}")
             self._hand_out(board)
             self.app.clock.sleep(TURN_S)
 
@@ -100,15 +103,13 @@ class Demo:
         working = any(w.issue is not None or w.status is LookStatus.WORKING for w in board.workers)
         return all(card.state is State.DONE and card.closed for card in board.cards) and not (under_way or working)
 
-    def _check(self, board: Board) -> None:
+    def _check_waiting(self, board: Board) -> None:
         waiting = [c for c in board.cards if c.state in (State.REFINING, State.PLANNING)]
         if waiting:
             project = self.app.store.registry.get(GROUP)
             said = self.app.open_tracker(project).comments(waiting[0].number)
             why = f": {said[-1].body}" if said else ""
             raise Stuck(f"#{waiting[0].number} is in {waiting[0].state} and waits for a person{why}")
-        if self.seconds > self.limit_s:
-            raise Stuck(f"the demo is not at its end after {self.limit_s:g} s; {self._what_hangs(board)}")
 
     def _what_hangs(self, board: Board) -> str:
         states = ", ".join(f"#{card.number} {card.state or 'without one state'}" for card in board.cards)
@@ -150,12 +151,11 @@ def run(
     The sessions are stopped at the end, however it comes, unless ``keep_sessions``; everything else stays.
 
     Raises:
-        ConfigError: the machine or the folder cannot be used.
+        ConfigError: the folder cannot be used.
         Stuck: it did not come to its end.
         KeyboardInterrupt: a person or the system ended it.
     """
     started = SystemClock().monotonic()
-    check_machine(folder)
     with interruptible(), alone_in(folder):
         show.say(f"Workspace: {folder}")
         app = prepare(folder, speed, environ)
@@ -170,7 +170,7 @@ def run(
                 stop_sessions(app)
 
 
-def _tests_of_base(app: App, environ: Mapping[str, str]) -> Tested:
+def _tests_of_base(app: App, environ: Mapping[str, str]) -> SuiteRun:
     return run_tests_of(Git(GIT_S), app.workspace / sample.NAME, BASE, environ=environ)
 
 

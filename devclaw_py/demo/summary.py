@@ -10,7 +10,7 @@ from pathlib import Path
 
 from devclaw_py.app import App
 from devclaw_py.demo.prepare import CHAT, GROUP
-from devclaw_py.demo.repository import BASE, Tested
+from devclaw_py.demo.repository import BASE, SuiteRun
 from devclaw_py.model.pipeline import Role, SessionAction, State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import LabelEvent, Task
@@ -50,8 +50,8 @@ class Summary:
     started: int
     reused: int
     seconds: float
-    before: Tested
-    after: Tested
+    before: SuiteRun
+    after: SuiteRun
 
     @property
     def ok(self) -> bool:
@@ -95,7 +95,7 @@ def _way(issue: Told) -> list[str]:
     ]
 
 
-def summarise(app: App, *, before: Tested, after: Tested, seconds: float) -> Summary:
+def summarise(app: App, *, before: SuiteRun, after: SuiteRun, seconds: float) -> Summary:
     """Read the summary from tracker, journal, audit log and git.
 
     Raises:

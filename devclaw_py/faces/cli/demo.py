@@ -11,11 +11,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from devclaw_py.demo.prepare import Speed, choose_folder
+from devclaw_py.demo.prepare import Speed, check_machine, choose_folder
 from devclaw_py.demo.run import run
 from devclaw_py.demo.summary import Summary
 from devclaw_py.errors import DevClawError
 from devclaw_py.faces.cli.demo_board import Lines, Moving
+from devclaw_py.kernel.config import FILE, socket_name
 from devclaw_py.kernel.proc import NotAnswered
 
 INTERRUPTED = 130
@@ -45,16 +46,17 @@ def demo(
     console = Console(markup=False, emoji=False, highlight=False)
     where: Path | None = None
     try:
+        check_machine()
         where = choose_folder(folder)
         found = _played(console, where, speed=speed, keep_sessions=keep_sessions, limit_s=time_limit)
     except (DevClawError, NotAnswered) as error:
         _complain(error, where)
         raise typer.Exit(error.exit_code if isinstance(error, DevClawError) else 3) from None
     except KeyboardInterrupt:
-        sessions = "" if keep_sessions else "; its sessions are stopped"
-        _err(f"Ended before its end{sessions}. The workspace stays: {where}")
+        sessions = _end_command(where) if keep_sessions and where else "its sessions are stopped"
+        _err(f"Ended before its end; {sessions}. The workspace stays: {where}")
         raise typer.Exit(INTERRUPTED) from None
-    for line in found.lines():
+    for line in (*found.lines(), *([f"  {_end_command(found.workspace)}"] if keep_sessions else [])):
         console.print(Text(line), soft_wrap=True)
     raise typer.Exit(0 if found.ok else 1)
 
@@ -69,8 +71,12 @@ def _complain(error: DevClawError | NotAnswered, where: Path | None) -> None:
     hint = error.hint if isinstance(error, DevClawError) else None
     if hint:
         _err(f"→ {hint}")
-    if where is not None and where.is_dir():
-        _err(f"The workspace: {where}")
+    if where is not None and (where / FILE).exists():
+        _err(f"The workspace stays: {where}")
+
+
+def _end_command(workspace: Path) -> str:
+    return f"its sessions live on; to end them: tmux -L {socket_name(workspace)} kill-server"
 
 
 def _err(text: str) -> None:

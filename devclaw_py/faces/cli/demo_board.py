@@ -71,7 +71,7 @@ class Moving:
 
     def say(self, text: str) -> None:
         """Add a line to the chat; it is seen with the next board."""
-        self._chat.append(one_line(text))
+        self._chat.append(text)
 
     def draw(self, board: Board, seconds: float) -> None:
         """Draw everything anew."""
@@ -80,7 +80,7 @@ class Moving:
 
 def picture(board: Board, chat: tuple[str, ...], seconds: float) -> Group:
     """Return the board with its workers and its chat; titles and chat are never read as markup."""
-    told = Text("\n".join(chat), overflow="ellipsis", no_wrap=True)
+    told = Text("\n".join(map(one_line, chat)), overflow="ellipsis", no_wrap=True)
     look_on = Text(LOOK_ON.format(board.attach) if board.attach else "", style="dim")
     return Group(_columns(board, seconds), _workers(board), Panel(told, title="the group's chat"), look_on)
 
