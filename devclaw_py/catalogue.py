@@ -174,7 +174,7 @@ def _changes(tool: Tool, args: Args) -> bool:
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
     try:
-        for outcome in carry_out(app, group_id):
+        for outcome in carry_out(app, group_id, own_session=context.caller.session):
             if outcome["issueId"] == answer.get("issueId") and context.tool in FOLLOWED:
                 answer[FOLLOWED[context.tool]] = outcome
             else:
