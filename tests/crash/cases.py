@@ -69,6 +69,12 @@ class Case:
     before: Callable[[Office], object]
     act: Act
 
+    def settle(self, office: Office) -> None:
+        """Do what follows a crash: ``devclaw recover``, and what stood odd before is looked at again."""
+        recover(office)
+        if self.kind == "health":
+            self.act(office)
+
 
 def _report(role: str, result: str) -> Act:
     return lambda office: office.call("task_complete", role=role, result=result, summary="seen")

@@ -14,7 +14,7 @@ import pytest
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.operations.registry import ALL, fail_points
 from tests.conftest import make_office
-from tests.crash.cases import CASES, Killed, kill, recover, restarted, violations
+from tests.crash.cases import CASES, Killed, kill, restarted, violations
 
 POINTS = [(name, point) for name, case in CASES.items() for point in fail_points() if point.startswith(f"{case.kind}.")]
 
@@ -28,7 +28,7 @@ def test_a_kill_at_any_point_is_settled_by_the_next_process(tmp_path: Path, case
     with pytest.raises(Killed):
         CASES[case].act(armed)
     after = restarted(office)
-    recover(after)
+    CASES[case].settle(after)
 
     assert violations(after) == []
     assert after.app.store.journal.intents() == []
@@ -47,7 +47,7 @@ def test_an_error_at_any_point_leaves_nothing_half_done(tmp_path: Path, case: st
 
     CASES[case].act(armed)
     after = restarted(office)
-    recover(after)
+    CASES[case].settle(after)
 
     assert violations(after) == []
     assert after.app.store.journal.intents() == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Office, make_office
-from tests.crash.cases import CASES, recover, restarted, violations
+from tests.crash.cases import CASES, restarted, violations
 from tests.crash.meter import Meter
 
 
@@ -31,7 +31,7 @@ def test_a_port_call_that_fails_leaves_nothing_half_done(tmp_path: Path, case: s
         watched(office, Meter(fails=number, after=after))
         CASES[case].act(office)
         settled = restarted(office)
-        recover(settled)
+        CASES[case].settle(settled)
 
         assert violations(settled) == [], f"{name}, call {number}"
         assert settled.app.store.journal.intents() == [], f"{name}, call {number}"

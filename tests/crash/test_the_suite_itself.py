@@ -12,12 +12,12 @@ from devclaw_py.operations import pickup, registry
 from devclaw_py.operations.pickup_steps import PICKUP
 from devclaw_py.operations.steps import Operation, Step
 from tests.conftest import make_office
-from tests.crash.cases import CASES, Killed, kill, recover, restarted, violations
+from tests.crash.cases import CASES, Killed, kill, restarted, violations
 
 
-def _offer_before_the_claim() -> Operation:
-    """The message goes out before label and seat, and only the last row counts as the commit point."""
-    words = ("desk", "session", "worktree", "offer", "take", "put", "seat", "accept")
+def _offer_before_the_seat() -> Operation:
+    """The message goes out before the seat is taken, and only the last row counts as the commit point."""
+    words = ("desk", "session", "worktree", "take", "put", "offer", "seat", "accept")
     by_word = {step.word: step for step in PICKUP.steps}
     steps = tuple(replace(by_word[word], row=row) for row, word in enumerate(words, 2))
     return replace(PICKUP, steps=steps, committed=lambda app, intent: intent.phase >= 9)
@@ -35,7 +35,7 @@ def _point(operation: Operation, word: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("broken", "word"), [(_offer_before_the_claim(), "take"), (_seat_never_freed(), "seat")], ids=["order", "undo"]
+    ("broken", "word"), [(_offer_before_the_seat(), "seat"), (_seat_never_freed(), "seat")], ids=["order", "undo"]
 )
 def test_a_broken_operation_violates_an_invariant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Operation, word: str
@@ -48,6 +48,6 @@ def test_a_broken_operation_violates_an_invariant(
     with pytest.raises(Killed):
         CASES["pickup-dev"].act(replace(office, app=replace(office.app, faults=FailPoints(_point(broken, word), kill))))
     after = restarted(office)
-    recover(after)
+    CASES["pickup-dev"].settle(after)
 
     assert violations(after) != []

@@ -20,9 +20,25 @@ def scripted(*program: str) -> ScriptedAgent:
     return ScriptedAgent(AgentSettings(kind="scripted", program=program))
 
 
-def test_claude_is_refused_with_the_name_of_what_can_be_used() -> None:
+def place(folder: Path) -> Workplace:
+    return Workplace(
+        session="a",
+        workspace=folder,
+        group_id="-1",
+        project="p",
+        role=Role.QA,
+        tier=Tier.QA,
+        model="m",
+        worktree=folder,
+        folder=folder,
+    )
+
+
+def test_claude_is_refused_with_the_name_of_what_can_be_used(tmp_path: Path) -> None:
+    agent = open_agent(AgentSettings(kind="claude"))
+
     with pytest.raises(ConfigError, match=r'kind = "scripted"'):
-        open_agent(AgentSettings(kind="claude"))
+        agent.launch(place(tmp_path), resume=False, base_env={})
 
 
 def test_the_scripted_agent_is_opened_by_its_name() -> None:
@@ -30,19 +46,8 @@ def test_the_scripted_agent_is_opened_by_its_name() -> None:
 
 
 def test_a_scripted_agent_without_a_program_cannot_be_launched(tmp_path: Path) -> None:
-    place = Workplace(
-        session="a",
-        workspace=tmp_path,
-        group_id="-1",
-        project="p",
-        role=Role.QA,
-        tier=Tier.QA,
-        model="m",
-        worktree=tmp_path,
-        folder=tmp_path,
-    )
     with pytest.raises(ConfigError, match="program"):
-        scripted().launch(place, resume=False, base_env={})
+        scripted().launch(place(tmp_path), resume=False, base_env={})
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ FENCES = {
     "fcntl": {"kernel/"},
     "psutil": {"terminals/", "agents/", "work/", "kernel/"},
     "yaml": {"trackers/"},
-    "tomlkit": {"operations/setup_steps.py"},
+    "tomlkit": {"operations/setup_steps.py", "demo/prepare.py"},
 }
 
 MAX_LINES = 300
