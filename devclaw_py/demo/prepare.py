@@ -42,7 +42,7 @@ class Speed(StrEnum):
     @property
     def pause_s(self) -> float:
         """Seconds before each step of a worker."""
-        return 1.2 if self is Speed.NORMAL else 0.0
+        return 1.1 if self is Speed.NORMAL else 0.0
 
 
 def choose_folder(wanted: Path | None) -> Path:

@@ -35,7 +35,7 @@ WISH_AGE = timedelta(seconds=1)
 PASSING = frozenset({"worker_busy", "queue_empty", "issue_claimed", "project_busy", "conflict", "role_mismatch"})
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_TRIES = 5
-SCREEN_LINES = 12
+SCREEN_LINES = 20
 
 
 class Show(Protocol):
