@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,18 +16,21 @@ from pydantic_core import ErrorDetails
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
-from devclaw_py.errors import DevClawError, InvalidArguments
+from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
-from devclaw_py.operations.ending import failure
-from devclaw_py.operations.steps import Answered, Call
+from devclaw_py.operations.ending import failure, waiting
+from devclaw_py.operations.recovery import check_unanswered, whole
+from devclaw_py.operations.steps import NO_GROUP, Answered, Call, Waits
 from devclaw_py.operations.wishes import carry_out, new_op
+from devclaw_py.rules.arguments import GROUP_CHARS
 from devclaw_py.rules.callers import bind_group, check_caller
 from devclaw_py.tools import (
     devclaw_setup,
     project_register,
     project_update,
     queue_status,
+    session_health,
     task_comment,
     task_complete,
     task_create,
@@ -42,6 +46,7 @@ ALL = (
     task_update.TOOL,
     task_comment.TOOL,
     queue_status.TOOL,
+    session_health.TOOL,
     project_register.TOOL,
     project_update.TOOL,
     devclaw_setup.TOOL,
@@ -50,6 +55,9 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
 
 # Under which name a tool's answer carries the pickup that followed it.
 FOLLOWED = {"task_complete": "autoChain", "task_create": "pickup"}
+
+# How much of a name that is not ours a message and the log show.
+SHOWN_CHARS = 40
 
 # Facts of an answer that its audit line repeats when the tool has no operation of its own.
 AUDITED = ("changed", "counts", "healthy", "issuesFound", "fixesApplied", "pending", "reason", "result", "repeated")
@@ -60,36 +68,66 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
 
     Always answers one JSON object; a failure is one with ``success`` false.
     """
-    context = Call(op=new_op(), tool=name, caller=caller, at=app.clock.now())
-    group_id, args = arguments.get("projectGroupId"), None
+    context = Call(op=new_op(), tool=name[:SHOWN_CHARS], caller=caller, at=app.clock.now())
+    args = None
     try:
         tool = _find(name)
         args = _bind(_parse(tool, arguments), tool, caller)
-        group_id = getattr(args, "project_group_id", None)
         _check(app, tool, args, caller)
-        answer = _kept(app, args, context) or tool.run(app, context, args)
-    except Answered as answered:
-        answer = {**answered.answer, "repeated": True}
+        answer = _run(app, tool, args, context)
     except DevClawError as error:
         answer = failure(error)
     except Exception as error:  # noqa: BLE001 - the door is where a bug becomes an answer; its trace goes to the log
-        traceback.print_exc(file=sys.stderr)
-        answer = failure(DevClawError(f"{name} met a bug: {type(error).__name__}: {error}; its trace is on stderr"))
+        answer = failure(_bug(name, error))
     if context.settled:
         answer["settled"] = context.settled
+    group_id = _group(args, arguments)
     _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
-    if group_id is not None and TOOLS[name].writes and (answer["success"] or context.settled):
-        _follow(app, context, answer, group_id)
+    if args is not None and group_id is not None and _changes(tool, args):
+        _mark_lined(app, context.op)
+        if _may_free_a_seat(answer):
+            _follow(app, context, answer, group_id)
     return answer
+
+
+def _run(app: App, tool: Tool, args: Args, context: Call) -> dict[str, Any]:
+    """Run the tool, unless its request id has an answer."""
+    context.request_id = getattr(args, "request_id", None)
+    try:
+        check_unanswered(app, getattr(args, "project_group_id", None) or NO_GROUP, context)
+        return tool.run(app, context, args)
+    except Answered as answered:
+        return {**answered.answer, "repeated": True}
+    except Waits as waits:
+        return waiting(app, context, waits)
+
+
+def _bug(name: str, error: Exception) -> Internal:
+    traceback.print_exception(error, file=sys.stderr)
+    return Internal(f"{name} met a bug: {type(error).__name__}: {error}; its trace is on stderr")
+
+
+def _may_free_a_seat(answer: Mapping[str, Any]) -> bool:
+    return answer["success"] or "settled" in answer or answer["error"]["code"] == Conflict.code
+
+
+def _group(args: Args | None, arguments: Mapping[str, Any]) -> str | None:
+    """Return the call's group; of refused arguments only what looks like one."""
+    if args is not None:
+        return getattr(args, "project_group_id", None)
+    given = arguments.get("projectGroupId") if isinstance(arguments, Mapping) else None
+    return given if isinstance(given, str) and 0 < len(given) <= GROUP_CHARS else None
 
 
 def _find(name: str) -> Tool:
     if name not in TOOLS:
-        raise InvalidArguments(f"there is no tool {name}; there are {', '.join(TOOLS)}")
+        raise InvalidArguments(f"there is no tool {name[:SHOWN_CHARS]!r}; there are {', '.join(TOOLS)}")
     return TOOLS[name]
 
 
 def _parse(tool: Tool, arguments: Mapping[str, Any]) -> Args:
+    if not isinstance(arguments, Mapping):
+        raise InvalidArguments(f"{tool.name}: the arguments must be one JSON object, not {type(arguments).__name__}")
     try:
         return tool.args.model_validate(dict(arguments))
     except ValidationError as error:
@@ -99,8 +137,10 @@ def _parse(tool: Tool, arguments: Mapping[str, Any]) -> Args:
 
 
 def _complaint(found: ErrorDetails) -> str:
-    where = ".".join(str(part) for part in found["loc"]) or "arguments"
+    where = ".".join(str(part)[:SHOWN_CHARS] for part in found["loc"]) or "arguments"
     message = found["msg"].removeprefix("Value error, ")
+    if found["type"] == "extra_forbidden":
+        return f"{where}: there is no such parameter"
     return f"{where}: {message[:1].lower()}{message[1:]}"
 
 
@@ -126,19 +166,13 @@ def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
     )
 
 
-def _kept(app: App, args: Args, context: Call) -> dict[str, Any] | None:
-    """Return the first answer to this request id, if there is one."""
-    context.request_id = getattr(args, "request_id", None)
-    if context.request_id is None:
-        return None
-    kept = app.store.journal.answer(getattr(args, "project_group_id", None) or "", context.request_id)
-    return None if kept is None else {**kept, "repeated": True}
+def _changes(tool: Tool, args: Args) -> bool:
+    """Whether the call may have changed a project; a session_health without autoFix only looks."""
+    return tool.writes and getattr(args, "auto_fix", True) is not False
 
 
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
-    if answer.get("pending"):
-        _mark_lined(app, context.op)
     try:
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             if outcome["issueId"] == answer.get("issueId") and context.tool in FOLLOWED:
@@ -149,15 +183,18 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     except DevClawError as error:
         # The call itself is done and said so; what should follow is durable and tried again.
         answer["warning"] = str(error)
-    if context.request_id is not None and answer["success"] and not answer.get("repeated"):
-        app.store.journal.keep_answer(group_id, context.request_id, answer)
+    except Exception as error:  # noqa: BLE001 - a bug in what follows must not hide what was done
+        answer["warning"] = str(_bug("what follows", error))
+    if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
+        app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
 
 
 def _mark_lined(app: App, op: str) -> None:
-    """Note that the call has its audit line, so that its end becomes `operation_settled`."""
-    intent = app.store.journal.intent(op)
-    if intent is not None:
-        app.store.journal.mark(intent.knowing(lined=True))
+    """Note that a call that ended while its operation is open has its audit line: the end is `operation_settled`."""
+    with suppress(DevClawError):  # another process may settle it at this very moment
+        intent = app.store.journal.intent(op)
+        if intent is not None:
+            app.store.journal.mark(intent.knowing(lined=True))
 
 
 def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
@@ -171,13 +208,18 @@ def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str 
     if "error" in answer:
         facts["error"] = answer["error"]["code"]
     facts |= {name: answer[name] for name in AUDITED if name in answer}
+    project = answer.get("project")
+    if project is None and group_id is not None:
+        with suppress(DevClawError):
+            project = app.store.registry.get(group_id).name
     app.store.audit.append_once(
         AuditLine(
             ts=context.at,
             event=context.tool,
             op=context.op,
             caller=str(context.caller),
-            group_id=None if group_id is None else str(group_id),
+            project=project,
+            group_id=group_id,
             issue=issue,
             facts=facts,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict, InvalidArguments, NotActive, ProjectBusy
+from devclaw_py.errors import Conflict, InvalidArguments, NotActive, NotAllowed, ProjectBusy
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
 from devclaw_py.model.pipeline import Result, Role
@@ -37,13 +37,15 @@ def complete(
 
     Raises:
         InvalidArguments: the role cannot report that, or the attempt's issue is missing.
+        NotAllowed: a worker reports for another one.
         NotActive, StaleAttempt: there is nothing that this report could end.
         Conflict: somebody moved the issue meanwhile; the report is kept as a comment.
     """
     project = app.store.registry.get(group_id)
     target = workflow.completion_target(role, result)
-    ending = _find_attempt(app, call, project, role, issue=issue, number=attempt)
     report = Report(result=result, summary=summary)
+    ending = _find_attempt(app, call, project, role, report, issue=issue, number=attempt)
+    _check_own(call, ending)
     intent = _intent(app, call, project, ending, report).model_copy(update={"target": target})
 
     fresh = app.store.journal.report(intent, report)
@@ -58,12 +60,12 @@ def complete(
 
 
 def _find_attempt(
-    app: App, call: Call, project: Project, role: Role, *, issue: int | None, number: int | None
+    app: App, call: Call, project: Project, role: Role, report: Report, *, issue: int | None, number: int | None
 ) -> Attempt:
     if number is None and call.caller.kind is CallerKind.WORKER:
         raise InvalidArguments("a worker's report needs the attempt number", hint="it stands in your task message")
     if number is None:
-        return _current_attempt(app, project, role, issue)
+        return _reported_last(app, project, role, report, issue) or _current_attempt(app, project, role, issue)
     if issue is None:
         issue = project.seat(role).issue
         if issue is None or project.seat(role).attempt != number:
@@ -72,6 +74,23 @@ def _find_attempt(
         if (attempt.number, attempt.role) == (number, role):
             return attempt
     raise NotActive(f"{role} of {project.name} never had attempt {number} of issue #{issue}; nothing was reported")
+
+
+def _reported_last(app: App, project: Project, role: Role, report: Report, issue: int | None) -> Attempt | None:
+    """Return the newest attempt of an idle role (at ``issue``) if it is this very report that ended it."""
+    if project.seat(role).active and issue in (None, project.seat(role).issue):
+        return None
+    tries = [known for known in app.store.journal.attempts(project.group_id, issue) if known.role is role]
+    return tries[-1] if tries and tries[-1].report == report else None
+
+
+def _check_own(call: Call, ending: Attempt) -> None:
+    if call.caller.kind is CallerKind.WORKER and ending.session != call.caller.session:
+        raise NotAllowed(
+            f"attempt {ending.number} of issue #{ending.issue} was given to {ending.session}, not to "
+            f"{call.caller.session}",
+            hint="report with issueId and attempt of your own task message",
+        )
 
 
 def _current_attempt(app: App, project: Project, role: Role, issue: int | None) -> Attempt:
@@ -130,7 +149,6 @@ def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Rep
             "reason": "" if report.result in (Result.DONE, Result.PASS) else report.summary,
             "requestId": call.request_id,
         },
-        phase=1,
         caller=str(call.caller),
         owner=os.getpid(),
         at=app.clock.now(),

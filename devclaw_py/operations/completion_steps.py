@@ -20,7 +20,7 @@ from devclaw_py.operations.shared import (
 )
 from devclaw_py.operations.steps import Operation, Step, Waits, never, note, nothing
 from devclaw_py.rules import announce, workflow
-from devclaw_py.rules.comments import marker, report_comment
+from devclaw_py.rules.comments import headline, marker, report_comment
 from devclaw_py.trackers import move
 from devclaw_py.trackers.move import Moved
 from devclaw_py.work.base import MergeKind, MergePlan
@@ -67,7 +67,8 @@ def _plan(app: App, intent: Intent) -> Intent:
         return intent
     issue, _ = source_of(intent)
     message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
-    plan = app.work.plan_merge(project, branch=_branch(app, intent), tested=tested, message=message)
+    branch = _branch(app, intent)
+    plan = app.work.plan_merge(project, branch=branch, tested=tested, message=message, at=intent.at)
     if plan.kind is MergeKind.WAITING:
         raise Waits(
             f"the tested work of #{issue} waits to be merged: {plan.reason}",
@@ -148,6 +149,8 @@ def _comment(app: App, intent: Intent) -> Intent:
         warnings=tuple(intent.payload.get("warnings", ())),
         passed=intent.payload.get("requested") is not None,
     )
+    if not body and is_conflict(intent):
+        body = headline(seat_of(intent)[2], result_of(intent), seat_of(intent)[1])
     if body:
         tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
     return intent

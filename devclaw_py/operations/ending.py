@@ -12,6 +12,7 @@ from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Integration, Result, Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import attempt_of, project_of, ref_of, seat_of
+from devclaw_py.operations.steps import Call, Waits
 from devclaw_py.rules import announce
 
 NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
@@ -121,6 +122,18 @@ def conflicted(app: App, intent: Intent) -> Closing:
         attempt=_ended(app, intent, reason="conflict", outcome=answer),
         answer=answer,
     )
+
+
+def waiting(app: App, call: Call, waits: Waits) -> dict[str, Any]:
+    """Return the answer of a call whose operation can only go forward and is parked: it ends by itself."""
+    answer: dict[str, Any] = {"success": True, "pending": True, "reason": str(waits)}
+    intent = app.store.journal.intent(call.op)
+    if intent is not None:
+        issue = intent.issue or (intent.payload.get("created") or {}).get("number")
+        known = {"project": intent.payload.get("project"), "groupId": intent.group_id, "issueId": issue}
+        answer |= {name: value for name, value in known.items() if value}
+    what = f"{call.tool} of #{answer['issueId']}" if "issueId" in answer else call.tool
+    return answer | {"announcement": f"⏳ {what} waits: {waits}"}
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from devclaw_py.app import App
 from devclaw_py.errors import IssueClaimed, QueueEmpty, WorkerBusy, WrongState
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
-from devclaw_py.model.pipeline import Role, RoleExecution, State
-from devclaw_py.model.project import Project
+from devclaw_py.model.pipeline import Role, RoleExecution, State, Tier
+from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
 from devclaw_py.operations.pickup_steps import PICKUP
 from devclaw_py.operations.recovery import project_held
@@ -153,6 +153,7 @@ def _allot(
             "model": app.model_of(project, choice.tier),
             "tierSource": choice.source,
             "tierReason": choice.reason,
+            "seatBefore": _memory_of(project.seat(role), choice.tier),
             "requestId": call.request_id,
         },
         caller=str(call.caller),
@@ -172,6 +173,12 @@ def _allot(
         started=now,
     )
     return intent, attempt
+
+
+def _memory_of(seat: Seat, tier: Tier) -> dict[str, str | None]:
+    """Return what an idle seat remembers and a pickup of ``tier`` overwrites."""
+    kept = {"session": seat.sessions[tier.value]} if tier.value in seat.sessions else {}
+    return {"model": seat.model, **kept}
 
 
 def next_attempt(app: App, project: Project, issue: int) -> int:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.chat.text import plain
-from devclaw_py.errors import DeliveryUnconfirmed
-from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
-from devclaw_py.model.pipeline import Role, SessionAction, Tier
-from devclaw_py.model.project import TMUX_KEY, Project
+from devclaw_py.errors import SessionError, SessionFailed
+from devclaw_py.model.journal import Intent
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.project import Project
 from devclaw_py.operations.messages import task_text
+from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
     desk_of,
     offer_of,
     project_of,
-    ref_of,
-    release_seat,
+    restore_seat,
     seat_of,
     source_of,
     target_of,
     tracker_of,
 )
-from devclaw_py.operations.steps import Operation, Step, line, never, note
-from devclaw_py.rules import announce
+from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.trackers import move
 from devclaw_py.work.base import Desk
 
@@ -172,7 +167,13 @@ def _seated(app: App, intent: Intent) -> Intent | None:
 
 def _offer(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
-    app.sessions.offer(session, offer_of(intent), task_text(app, project_of(app, intent), intent))
+    text = task_text(app, project_of(app, intent), intent)
+    try:
+        app.sessions.offer(session, offer_of(intent), text)
+    except SessionFailed:
+        # The line may have arrived all the same: what the worker has accepted goes on.
+        if not app.sessions.accepted(session, offer_of(intent)):
+            raise
     return intent
 
 
@@ -192,7 +193,7 @@ def _accept(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
     try:
         app.sessions.wait_accepted(session, offer_of(intent))
-    except DeliveryUnconfirmed:
+    except SessionError:
         # The worker may accept while the last wait runs out: the rename decides, not the clock.
         if app.sessions.void(session, offer_of(intent)):
             raise
@@ -209,80 +210,6 @@ def _committed(app: App, intent: Intent) -> bool:
     return not app.sessions.void(session, offer_of(intent))
 
 
-def _finish(app: App, intent: Intent) -> Closing:
-    issue, attempt, role, tier, session = seat_of(intent)
-    now, facts = app.clock.now(), intent.payload
-    told = announce.picked_up(ref_of(intent), role, tier, SessionAction(facts["sessionAction"]))
-    told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
-    ended = attempt_of(app, intent)
-    return Closing(
-        facts={
-            "role": role,
-            "tier": tier,
-            "attempt": attempt,
-            "issueTitle": facts["title"],
-            "sessionAction": facts["sessionAction"],
-            "sessionKey": TMUX_KEY + session,
-            "labelTransition": f"{intent.source} → {intent.target}",
-        },
-        lines=tuple(_lines(app, intent)),
-        outbox=(OutboxRow(key=f"{intent.op}:pickup", group_id=intent.group_id, announcement=told, at=now),),
-        fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
-        attempt=ended.model_copy(update={"accepted": ended.accepted or now}),
-        answer=_answer(app, intent) | {"announcement": plain(told)},
-    )
-
-
-def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
-    _, _, role, tier, _ = seat_of(intent)
-    facts = intent.payload
-    yield line(
-        app,
-        intent,
-        "model_selection",
-        role=role,
-        tier=tier,
-        fullModel=facts["model"],
-        source=facts["tierSource"],
-        reason=facts["tierReason"],
-    )
-    if facts["rescued"]:
-        yield line(app, intent, "rescue", rescued=facts["rescued"])
-    if facts["cleared"]:
-        yield line(app, intent, "git_lock_removed", paths=facts["cleared"])
-
-
-def _answer(app: App, intent: Intent) -> dict[str, Any]:
-    issue, attempt, role, tier, session = seat_of(intent)
-    facts = intent.payload
-    return {
-        "success": True,
-        "project": facts["project"],
-        "groupId": intent.group_id,
-        "issueId": issue,
-        "issueTitle": facts["title"],
-        "issueUrl": facts["url"],
-        "role": role,
-        "model": tier,
-        "fullModel": facts["model"],
-        "modelReason": facts["tierReason"],
-        "modelSource": facts["tierSource"],
-        "attempt": attempt,
-        "sessionAction": facts["sessionAction"],
-        "sessionKey": TMUX_KEY + session,
-        "labelTransition": f"{intent.source} → {intent.target}",
-        "branch": facts["standsOn"],
-        "commit": facts["commit"],
-    }
-
-
-def _undone(app: App, intent: Intent) -> Closing:
-    ended = attempt_of(app, intent).model_copy(update={"ended": app.clock.now(), "reason": "void"})
-    return Closing(
-        facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True}, attempt=ended
-    )
-
-
 PICKUP = Operation(
     kind="pickup",
     first="intent",
@@ -292,11 +219,11 @@ PICKUP = Operation(
         Step(4, "worktree", _worktree, never),
         Step(5, "take", _take, _taken, _put_back),
         Step(6, "put", _put, _stands, _put_back),
-        Step(7, "seat", _seat, _seated, release_seat),
+        Step(7, "seat", _seat, _seated, restore_seat),
         Step(8, "offer", _offer, _accepted, _void),
         Step(9, "accept", _accept, _accepted),
     ),
     committed=_committed,
-    finish=_finish,
-    undone=_undone,
+    finish=picked_up,
+    undone=put_back,
 )

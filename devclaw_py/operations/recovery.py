@@ -29,11 +29,31 @@ def project_held(
     wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
     with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
         call.settled += settle(app, group_id, own=call.op)
-        if call.request_id is not None and not reporting:
-            answer = app.store.journal.answer(group_id, call.request_id)
-            if answer is not None:
-                raise Answered(answer)
+        if not reporting:
+            check_unanswered(app, group_id, call)
         yield app.store.registry.get(group_id)
+
+
+def check_unanswered(app: App, group_id: str, call: Call) -> None:
+    """Refuse to do a call again whose request id has an answer.
+
+    Raises:
+        Answered: with the first outcome.
+    """
+    if call.request_id is None:
+        return
+    journal = app.store.journal
+    answer = journal.answer(group_id, whole(call.request_id)) or journal.answer(group_id, call.request_id)
+    if answer is not None:
+        raise Answered(answer)
+
+
+def whole(request_id: str) -> str:
+    """Return the key of an answer together with what followed it; no caller's request id has a newline.
+
+    Under the id itself stands what the operation's own end kept, which a crash cannot part from it.
+    """
+    return f"{request_id}\n"
 
 
 def settle(app: App, group_id: str, *, own: str | None = None, force: bool = False) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import AlreadyRegistered, InvalidArguments
 from devclaw_py.model.journal import Intent, OutboxRow
 from devclaw_py.model.project import Project
-from devclaw_py.operations.recovery import project_held, settle
+from devclaw_py.operations.recovery import check_unanswered, project_held, settle
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call
@@ -34,6 +36,7 @@ def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
         app.store.hold(f"project:{wanted.group_id}", wait_s=wait_s, holder=holder),
     ):
         call.settled += settle(app, wanted.group_id)
+        check_unanswered(app, wanted.group_id, call)
         _check_new(app, wanted)
         app.work.check(wanted)
         taken = {project.slug for project in app.store.registry.all().values()}
@@ -79,11 +82,12 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
     if not changes:
         raise InvalidArguments("nothing is to be changed; name at least one of the project's settings")
     with project_held(app, group_id, call) as project:
+        changes = _merged(project, changes)
         wanted = project.model_copy(update=changes)
         if "base_branch" in changes:
             app.work.check(wanted)
         changed = {
-            name: (str(getattr(project, name)), str(value))
+            to_camel(name): (str(getattr(project, name)), str(value))
             for name, value in changes.items()
             if getattr(project, name) != value
         }
@@ -101,3 +105,11 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
             "changed": {name: {"from": old, "to": new} for name, (old, new) in changed.items()},
             "announcement": plain(told),
         }
+
+
+def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes with the models of the tiers that are not named, less those that are named as None."""
+    if "models" not in changes:
+        return changes
+    models = {**project.models, **changes["models"]}
+    return {**changes, "models": {tier: model for tier, model in models.items() if model is not None}}

@@ -21,6 +21,8 @@ def perform(app: App, operation: Operation, intent: Intent, attempt: Attempt | N
         Waits: past the commit point and parked.
         DevClawError: undone, or parked on the way back; the error that stopped it.
     """
+    # Row 1 is this very writing: from here on row 2 may have happened, and is undone.
+    intent = intent.model_copy(update={"phase": 1})
     app.store.journal.begin(intent, attempt)
     app.faults.hit(operation.points[0])
     return drive(app, operation, intent, asking=False)

@@ -7,14 +7,11 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.model.journal import Intent
-from devclaw_py.operations.recovery import settle
+from devclaw_py.operations.recovery import check_unanswered, settle
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.setup_steps import SETUP
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import NO_GROUP, Call
 from devclaw_py.rules.slug import slug
-
-# Intents need a group; the workspace itself has none, and no chat has an empty id.
-NO_GROUP = ""
 
 
 def set_up(app: App, call: Call, *, models: dict[str, str], new_agent: str | None = None) -> dict[str, Any]:
@@ -27,6 +24,7 @@ def set_up(app: App, call: Call, *, models: dict[str, str], new_agent: str | Non
         )
     with app.store.hold("setup", wait_s=app.settings.timeouts.lock_s, holder=f"{call.tool} {call.op}"):
         call.settled += settle(app, NO_GROUP)
+        check_unanswered(app, NO_GROUP, call)
         intent = Intent(
             op=call.op,
             kind=SETUP.kind,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tomlkit
-
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
+from devclaw_py.errors import ConfigError
 from devclaw_py.kernel import files
 from devclaw_py.kernel.resources import role_text, workspace_text
 from devclaw_py.model.journal import Closing, Intent
@@ -62,9 +61,18 @@ def _settings(app: App, intent: Intent) -> Intent:
     models = intent.payload["models"]
     if not models:
         return intent
+    # Here, because no other call of a tool needs it and each is a process of its own.
+    import tomlkit
+
     path = app.workspace / SETTINGS_FILE
-    document = tomlkit.parse((files.read(path) or b"").decode("utf-8"))
+    try:
+        document = tomlkit.parse((files.read(path) or b"").decode("utf-8"))
+    except ValueError as error:
+        found = f"{path} is no TOML and was left as it is: {error}"
+        raise ConfigError(found, hint="mend it, then call again") from error
     section = document.setdefault("models", tomlkit.table())
+    if not isinstance(section, dict):
+        raise ConfigError(f"{path}: models is a section; write [models] and its keys below", hint="then call again")
     section.update(models)
     backup = _replace(path, tomlkit.dumps(document))
     if backup is None:

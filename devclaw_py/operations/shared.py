@@ -77,3 +77,22 @@ def release_seat(app: App, intent: Intent) -> None:
 
     if project_of(app, intent).seat(role).holds(issue, attempt):
         app.store.registry.change(intent.group_id, free)
+
+
+def restore_seat(app: App, intent: Intent) -> None:
+    """Give the seat back as it was before a pickup took it: with the tier and the session it had then."""
+    issue, attempt, role, tier, _ = seat_of(intent)
+    before = intent.payload.get("seatBefore", {})
+
+    def restore(project: Project) -> Project:
+        seat = project.seat(role)
+        if not seat.holds(issue, attempt):
+            return project
+        sessions = {name: key for name, key in seat.sessions.items() if name != tier.value}
+        if "session" in before:
+            sessions = {**seat.sessions, tier.value: before["session"]}
+        freed = seat.release().model_copy(update={"sessions": sessions, "model": before.get("model", seat.model)})
+        return project.with_seat(role, freed)
+
+    if project_of(app, intent).seat(role).holds(issue, attempt):
+        app.store.registry.change(intent.group_id, restore)

@@ -12,6 +12,9 @@ from devclaw_py.errors import DevClawError
 from devclaw_py.model.caller import Caller
 from devclaw_py.model.journal import AuditLine, Closing, Intent
 
+# Intents need a group; the workspace itself has none, and no chat has an empty id.
+NO_GROUP = ""
+
 
 class Waits(DevClawError):
     """An operation past its commit point that cannot go on yet; it is parked with this reason."""
@@ -101,13 +104,16 @@ def note(app: App, intent: Intent) -> Intent:
 
 def line(app: App, intent: Intent, event: str, **facts: object) -> AuditLine:
     """Return an audit line of an operation."""
-    known = app.store.registry.all().get(intent.group_id)
+    name = intent.payload.get("project")
+    if name is None and intent.group_id != NO_GROUP:
+        known = app.store.registry.all().get(intent.group_id)
+        name = known.name if known else None
     return AuditLine(
         ts=app.clock.now(),
         event=event,
         op=intent.op,
         caller=intent.caller,
-        project=known.name if known else intent.payload.get("project"),
+        project=name,
         group_id=intent.group_id,
         issue=intent.issue,
         facts=facts,

@@ -56,7 +56,7 @@ def _check_target(task: Task, state: State, project: Project, found: tuple[State
 
 
 def _stands(task: Task, state: State, found: tuple[State, ...]) -> bool:
-    return found == (state,) and (task.closed or state is not State.DONE)
+    return found == (state,) and task.closed is (state is State.DONE)
 
 
 def _unchanged(project: Project, task: Task, state: State) -> dict[str, Any]:

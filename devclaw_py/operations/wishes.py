@@ -6,15 +6,15 @@ import secrets
 from typing import Any
 
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError, Outside, ProjectBusy, WorkerBusy
+from devclaw_py.errors import Broken, DevClawError, Outside, ProjectBusy, WorkerBusy
 from devclaw_py.model.caller import CHAIN, Caller
 from devclaw_py.model.journal import AuditLine, Wish
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.operations.pickup import pick_up
 from devclaw_py.operations.steps import Call
 
-# What a wish outlives: the seat, the project or the outside may be free later.
-PATIENT = (WorkerBusy, ProjectBusy, Outside)
+# What a wish outlives: the seat, the project or the outside may be free later, and people mend what is broken.
+PATIENT = (WorkerBusy, ProjectBusy, Outside, Broken)
 
 
 def new_op() -> str:

@@ -15,6 +15,7 @@ from devclaw_py.errors import InvalidArguments
 TITLE_CHARS = 256
 GROUP_CHARS = 200
 REQUEST_CHARS = 200
+LINE_CHARS = 1000
 # What the journal's integer columns hold.
 HIGHEST = 2**63 - 1
 
@@ -81,6 +82,18 @@ def _group(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def _whole(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("is true or false; a number is wanted")
+    return value
+
+
+def _line(text: str) -> str:
+    if CONTROL.search(text) or SURROGATE.search(text):
+        raise ValueError("has a control character; leave it out")
+    return text.strip()
+
+
 def _key(text: str) -> str:
     if CONTROL.search(text) or SURROGATE.search(text):
         raise ValueError("has a control character")
@@ -97,6 +110,15 @@ Body = Annotated[str, AfterValidator(readable)]
 
 FilledBody = Annotated[str, AfterValidator(readable), AfterValidator(_filled)]
 """Text of several lines that says something."""
+
+Line = Annotated[str, Field(max_length=LINE_CHARS), AfterValidator(_line)]
+"""Words on one line, blank or not: a path, a branch, a name."""
+
+FilledLine = Annotated[str, Field(max_length=LINE_CHARS), AfterValidator(_line), AfterValidator(_filled)]
+"""Words on one line that say something."""
+
+Number = Annotated[int, BeforeValidator(_whole), Field(gt=0, le=HIGHEST)]
+"""A number from 1 on."""
 
 IssueId = Annotated[int, BeforeValidator(_number), Field(gt=0, le=HIGHEST)]
 """An issue's number; ``"42"`` and ``"#42"`` are understood."""

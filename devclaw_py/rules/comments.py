@@ -19,6 +19,11 @@ def attributed(body: str, author: str | None) -> str:
     return f"{AUTHORS[author]}{body}" if author is not None else body
 
 
+def headline(role: Role, result: Result, attempt: int) -> str:
+    """Return who reports what."""
+    return f"{AUTHORS[role.value]}{result.value}, attempt {attempt}"
+
+
 def report_comment(
     *,
     role: Role,
@@ -36,7 +41,7 @@ def report_comment(
     said = [text for text in ((summary, reason) if passed else (reason or summary,)) if text]
     if not said and not warnings:
         return ""
-    head = f"{AUTHORS[role.value]}{result.value}, attempt {attempt}"
+    head = headline(role, result, attempt)
     if passed:
         head += " (tested and passed, but the work cannot be merged)"
     return "\n\n".join([head, *said, *(f"⚠️ {warning}" for warning in warnings)])

@@ -16,6 +16,7 @@ from devclaw_py.model.pipeline import Role, Tier
 
 JUNIOR_WORDS = 100
 SENIOR_WORDS = 500
+SHOWN_CHARS = 40
 
 COMPLEX = re.compile(
     r"""\b(?:
@@ -92,7 +93,7 @@ def choose(role: Role, *, given: str | None, labels: Sequence[str], title: str, 
 def _given(role: Role, word: str) -> Choice:
     tier = next((tier for tier in Tier if tier.value == word.strip().casefold()), None)
     if tier is None:
-        raise UnknownTier(f"{word!r} is no tier; the tiers are {', '.join(Tier)}")
+        raise UnknownTier(f"{word[:SHOWN_CHARS]!r} is no tier; the tiers are {', '.join(Tier)}")
     if tier.role is not role:
         fitting = ", ".join(tier for tier in Tier if tier.role is role)
         raise RoleMismatch(f"tier {tier} belongs to {tier.role} and {role} was asked for; {role} has {fitting}")

@@ -50,7 +50,8 @@ class Terminal(Protocol):
     def start(
         self, name: str, *, cwd: Path, argv: Sequence[str], env: Mapping[str, str], marks: Mapping[str, str]
     ) -> TerminalSession:
-        """Start ``argv`` in a new session, replacing a dead one of the name. ``env`` is its whole environment.
+        """Start ``argv`` in a new session, replacing a dead one of the name. ``env`` is its whole environment,
+        but for what describes the terminal itself (TERM).
 
         ``env`` and ``argv`` may be seen by other users of the machine: no secret goes in.
 
@@ -72,7 +73,11 @@ class Terminal(Protocol):
         ...
 
     def screen(self, name: str, *, lines: int = 200) -> str:
-        """Return the last ``lines`` lines of the session's screen, scroll-back included, without colours."""
+        """Return the last ``lines`` lines of the session's screen, scroll-back included, without colours.
+
+        Raises:
+            SessionFailed: there is no session of the name, or the terminal cannot be asked.
+        """
         ...
 
     def stop(self, name: str) -> None:

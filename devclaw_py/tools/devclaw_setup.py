@@ -8,7 +8,7 @@ from devclaw_py.app import App
 from devclaw_py.model.pipeline import Tier
 from devclaw_py.operations.setup import set_up
 from devclaw_py.operations.steps import Call
-from devclaw_py.rules.arguments import RequestId
+from devclaw_py.rules.arguments import FilledLine, RequestId
 from devclaw_py.tools import base
 from devclaw_py.tools.base import Answer, Group, Tool
 
@@ -16,8 +16,10 @@ from devclaw_py.tools.base import Answer, Group, Tool
 class Args(base.Args):
     """Arguments of devclaw_setup."""
 
-    new_agent_name: str | None = Field(None, description="Name of a new orchestrator agent.")
-    models: dict[Tier, str] = Field(default_factory=dict, description="Model of each tier, written to devclaw.toml.")
+    new_agent_name: FilledLine | None = Field(None, description="Name of a new orchestrator agent.")
+    models: dict[Tier, FilledLine] = Field(
+        default_factory=dict, description="Model of each tier, written to devclaw.toml."
+    )
     request_id: RequestId | None = Field(None, description="The same id within 24 hours answers the first outcome.")
 
 

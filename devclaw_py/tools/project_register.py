@@ -12,6 +12,7 @@ from devclaw_py.model.pipeline import Integration, Provider, RoleExecution
 from devclaw_py.model.project import Project
 from devclaw_py.operations.registration import register
 from devclaw_py.operations.steps import Call
+from devclaw_py.rules.arguments import FilledLine, Line
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 
@@ -19,18 +20,18 @@ class Args(WritingArgs):
     """Arguments of project_register."""
 
     name: str = Field(description="Short name of the project.")
-    repo: str = Field(min_length=1, description="Path of the git repository, such as ~/git/my-webapp.")
-    base_branch: str = Field(min_length=1, description="Branch that work starts from and is merged into.")
-    group_name: str = Field("", description="The chat group's display name.")
-    deploy_branch: str = Field("", description="Branch that is deployed; left out: the base branch.")
-    deploy_url: str = Field("", description="Where the deployed project can be seen.")
+    repo: FilledLine = Field(description="Path of the git repository, such as ~/git/my-webapp.")
+    base_branch: FilledLine = Field(description="Branch that work starts from and is merged into.")
+    group_name: Line = Field("", description="The chat group's display name.")
+    deploy_branch: Line = Field("", description="Branch that is deployed; left out: the base branch.")
+    deploy_url: Line = Field("", description="Where the deployed project can be seen.")
     provider: Literal["auto", "local", "github", "gitlab"] = Field("auto", description="Where the issues live.")
     auto_chain: bool = Field(False, description="Whether QA follows DEV, and a fix follows a failed test, by itself.")
     role_execution: RoleExecution = Field(
         RoleExecution.PARALLEL, description="Whether dev and qa may work at the same time."
     )
     integration: Integration = Field(Integration.DEVCLAW, description="Who merges tested work.")
-    channel: str | None = Field(None, description="The chat's kind, such as telegram.")
+    channel: Line | None = Field(None, description="The chat's kind, such as telegram.")
 
 
 def project_register(app: App, call: Call, args: Args) -> Answer:

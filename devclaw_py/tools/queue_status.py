@@ -6,7 +6,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import TrackerError
+from devclaw_py.errors import DevClawError
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State
@@ -63,7 +63,7 @@ def _project(app: App, project: Project) -> dict[str, Any]:
             ]
             for place, state in enumerate(workflow.QUEUES)
         }
-    except TrackerError as error:
+    except DevClawError as error:
         entry["error"] = {"code": error.code, "message": str(error)}
     return entry
 

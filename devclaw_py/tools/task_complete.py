@@ -8,7 +8,7 @@ from devclaw_py.app import App
 from devclaw_py.model.pipeline import Result, Role
 from devclaw_py.operations.completion import complete
 from devclaw_py.operations.steps import Call
-from devclaw_py.rules.arguments import Body, IssueId, check_size
+from devclaw_py.rules.arguments import Body, IssueId, Number, check_size
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 
@@ -21,8 +21,8 @@ class Args(WritingArgs):
         "", description="What was done or found, with the evidence; for fail and blocked, the reason."
     )
     issue_id: IssueId | None = Field(None, description="The issue of the task message; needed with attempt.")
-    attempt: int | None = Field(
-        None, ge=1, description="The attempt of the task message. A worker must name it; others mean the current one."
+    attempt: Number | None = Field(
+        None, description="The attempt of the task message. A worker must name it; others mean the current one."
     )
 
 

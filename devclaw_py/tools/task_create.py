@@ -8,7 +8,7 @@ from devclaw_py.app import App
 from devclaw_py.model.pipeline import State
 from devclaw_py.operations.creation import create_issue
 from devclaw_py.operations.steps import Call
-from devclaw_py.rules.arguments import Body, Title, check_size
+from devclaw_py.rules.arguments import Body, FilledLine, Title, check_size
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 
@@ -18,7 +18,7 @@ class Args(WritingArgs):
     title: Title = Field(description="The issue's title, one line.")
     description: Body = Field("", description="The issue's text in markdown.")
     label: State | None = Field(None, description="State label; left out: Planning, or To Do with pickup.")
-    assignees: tuple[str, ...] = Field((), description="Usernames to assign.")
+    assignees: tuple[FilledLine, ...] = Field((), description="Usernames to assign.")
     pickup: bool = Field(False, description="Whether dev picks the issue up at once.")
 
 

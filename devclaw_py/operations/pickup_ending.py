@@ -1,0 +1,91 @@
+"""How a pickup ends: the closing transaction and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.text import plain
+from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import SessionAction
+from devclaw_py.model.project import TMUX_KEY
+from devclaw_py.operations.shared import attempt_of, ref_of, seat_of
+from devclaw_py.operations.steps import line
+from devclaw_py.rules import announce
+
+
+def picked_up(app: App, intent: Intent) -> Closing:
+    """Return the closing of a pickup whose message the worker has accepted."""
+    issue, attempt, role, tier, session = seat_of(intent)
+    now, facts = app.clock.now(), intent.payload
+    told = announce.picked_up(ref_of(intent), role, tier, SessionAction(facts["sessionAction"]))
+    told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
+    ended = attempt_of(app, intent)
+    return Closing(
+        facts={
+            "role": role,
+            "tier": tier,
+            "attempt": attempt,
+            "issueTitle": facts["title"],
+            "sessionAction": facts["sessionAction"],
+            "sessionKey": TMUX_KEY + session,
+            "labelTransition": f"{intent.source} → {intent.target}",
+        },
+        lines=tuple(_lines(app, intent)),
+        outbox=(OutboxRow(key=f"{intent.op}:pickup", group_id=intent.group_id, announcement=told, at=now),),
+        fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
+        attempt=ended.model_copy(update={"accepted": ended.accepted or now}),
+        answer=_answer(app, intent) | {"announcement": plain(told)},
+    )
+
+
+def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
+    _, _, role, tier, _ = seat_of(intent)
+    facts = intent.payload
+    yield line(
+        app,
+        intent,
+        "model_selection",
+        role=role,
+        tier=tier,
+        fullModel=facts["model"],
+        source=facts["tierSource"],
+        reason=facts["tierReason"],
+    )
+    if facts["rescued"]:
+        yield line(app, intent, "rescue", rescued=facts["rescued"])
+    if facts["cleared"]:
+        yield line(app, intent, "git_lock_removed", paths=facts["cleared"])
+
+
+def _answer(app: App, intent: Intent) -> dict[str, Any]:
+    issue, attempt, role, tier, session = seat_of(intent)
+    facts = intent.payload
+    return {
+        "success": True,
+        "project": facts["project"],
+        "groupId": intent.group_id,
+        "issueId": issue,
+        "issueTitle": facts["title"],
+        "issueUrl": facts["url"],
+        "role": role,
+        "model": tier,
+        "fullModel": facts["model"],
+        "modelReason": facts["tierReason"],
+        "modelSource": facts["tierSource"],
+        "attempt": attempt,
+        "sessionAction": facts["sessionAction"],
+        "sessionKey": TMUX_KEY + session,
+        "labelTransition": f"{intent.source} → {intent.target}",
+        "branch": facts["standsOn"],
+        "commit": facts["commit"],
+    }
+
+
+def put_back(app: App, intent: Intent) -> Closing:
+    """Return the closing of a pickup of which nothing is left: its attempt is void."""
+    ended = attempt_of(app, intent).model_copy(update={"ended": app.clock.now(), "reason": "void"})
+    return Closing(
+        facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True}, attempt=ended
+    )

@@ -1,0 +1,453 @@
+"""task_pickup: from which states, for whom, and nothing left behind when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from devclaw_py.agents import mailbox
+from devclaw_py.model.pipeline import RoleExecution, State
+from tests.conftest import GROUP, Flaky, Office
+
+ANSWER = {
+    "success",
+    "project",
+    "groupId",
+    "issueId",
+    "issueTitle",
+    "issueUrl",
+    "role",
+    "model",
+    "fullModel",
+    "modelReason",
+    "modelSource",
+    "attempt",
+    "sessionAction",
+    "sessionKey",
+    "labelTransition",
+    "branch",
+    "commit",
+    "announcement",
+}
+
+
+def refuses(office: Office, code: str, **arguments: Any) -> str:
+    """Pick up in vain; return the message."""
+    before = office.snapshot()
+    answer = office.call("task_pickup", **arguments)
+    assert not answer["success"], answer
+    assert answer["error"]["code"] == code, answer
+    assert office.snapshot() == before
+    return str(answer["error"]["message"])
+
+
+def test_a_pickup_answers_with_all_its_fields(office: Office) -> None:
+    issue = office.seed()
+
+    answer = office.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert set(answer) == ANSWER
+    assert answer["labelTransition"] == "To Do → Doing"
+    assert answer["sessionKey"] == "tmux:shop-dev-medior"
+    assert answer["fullModel"] == office.app.settings.models.medior
+    assert answer["announcement"].startswith("🔧 Spawning DEV (medior) for #1: Add a footer\n🔗 ")
+
+
+@pytest.mark.parametrize(
+    ("state", "role", "target"),
+    [
+        (State.TO_DO, "dev", State.DOING),
+        (State.TO_IMPROVE, "dev", State.DOING),
+        (State.TO_TEST, "qa", State.TESTING),
+    ],
+)
+def test_a_pickup_moves_a_queued_issue_and_seats_the_worker(
+    office: Office, state: State, role: str, target: State
+) -> None:
+    issue = office.seed(state=state)
+
+    answer = office.done("task_pickup", issueId=issue, role=role)
+
+    assert office.states(issue) == (target,)
+    assert office.seat(role).holds(issue, answer["attempt"])
+    assert office.seat(role).previous_state is state
+    assert len(office.agent.received) == 1
+
+
+@pytest.mark.parametrize("role", ["dev", "qa"])
+@pytest.mark.parametrize("state", [State.PLANNING, State.DOING, State.TESTING, State.DONE, State.REFINING])
+def test_other_states_are_refused_by_name(office: Office, state: State, role: str) -> None:
+    message = refuses(office, "wrong_state", issueId=office.seed(state=state), role=role)
+
+    assert f"it is in {state}" in message
+    assert ("To Improve or To Do" if role == "dev" else "To Test") in message
+
+
+@pytest.mark.parametrize(("state", "role"), [(State.TO_DO, "qa"), (State.TO_IMPROVE, "qa"), (State.TO_TEST, "dev")])
+def test_the_other_roles_queue_is_a_role_mismatch(office: Office, state: State, role: str) -> None:
+    refuses(office, "role_mismatch", issueId=office.seed(state=state), role=role)
+
+
+def test_an_issue_without_a_state_is_refused(office: Office) -> None:
+    assert "no state label" in refuses(office, "wrong_state", issueId=office.seed(state=None), role="dev")
+
+
+def test_an_issue_with_two_states_is_refused_naming_both(office: Office) -> None:
+    issue = office.tracker.seed("Two", labels=["To Do", "Doing"])
+
+    assert "To Do and Doing" in refuses(office, "wrong_state", issueId=issue, role="dev")
+
+
+def test_a_closed_issue_is_refused(office: Office) -> None:
+    assert "closed" in refuses(office, "wrong_state", issueId=office.seed(closed=True), role="dev")
+
+
+def test_an_issue_that_does_not_exist_is_refused(office: Office) -> None:
+    assert "#99" in refuses(office, "invalid_arguments", issueId=99, role="dev")
+
+
+def test_a_busy_worker_is_named_with_its_issue(office: Office) -> None:
+    first = office.doing()
+
+    assert f"#{first}" in refuses(office, "worker_busy", issueId=office.seed("Second"), role="dev")
+
+
+def test_a_worker_whose_session_still_works_is_busy(office: Office) -> None:
+    issue = office.doing()
+    office.done("task_complete", role="dev", result="done")
+    office.agent.working.add("shop-dev-medior")
+
+    refuses(office, "worker_busy", issueId=office.seed("Second"), role="dev", model="medior")
+    assert office.states(issue) == (State.TO_TEST,)
+
+
+def test_qa_may_work_beside_dev(office: Office) -> None:
+    office.doing()
+
+    office.done("task_pickup", issueId=office.seed("Test me", State.TO_TEST), role="qa")
+
+    assert office.seat("dev").active
+    assert office.seat("qa").active
+
+
+def test_a_sequential_project_has_one_worker_at_a_time(office: Office) -> None:
+    office.change(role_execution=RoleExecution.SEQUENTIAL)
+    office.doing()
+
+    message = refuses(office, "worker_busy", issueId=office.seed("Test me", State.TO_TEST), role="qa")
+    assert "one role at a time" in message
+
+
+@pytest.mark.parametrize("word", ["banana", "", "x" * 100_000])
+def test_a_word_that_is_no_tier_is_unknown(office: Office, word: str) -> None:
+    message = refuses(office, "unknown_tier", issueId=office.seed(), role="dev", model=word)
+
+    assert "junior, medior, senior, qa" in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(("state", "role", "tier"), [(State.TO_TEST, "qa", "senior"), (State.TO_DO, "dev", "qa")])
+def test_a_tier_of_the_other_role_is_a_role_mismatch(office: Office, state: State, role: str, tier: str) -> None:
+    refuses(office, "role_mismatch", issueId=office.seed(state=state), role=role, model=tier)
+
+
+def test_improvements_come_before_new_work_and_the_oldest_first(office: Office) -> None:
+    for number in range(120):
+        office.seed(f"Task {number + 1}")
+    office.tracker.human_moves(7, "To Improve")
+    office.tracker.human_moves(115, "To Improve")
+    picked = []
+    for _ in range(4):
+        picked.append(office.done("task_pickup", role="dev")["issueId"])
+        office.done("task_complete", role="dev", result="blocked", summary="no")
+
+    assert picked == [7, 115, 1, 2]
+
+
+def test_the_next_issue_is_never_one_that_is_inconsistent_or_closed(office: Office) -> None:
+    office.tracker.seed("Two states", labels=["To Do", "Planning"])
+    office.seed("Closed", closed=True)
+    office.seed("No state", state=None)
+    good = office.seed("Good")
+
+    assert office.done("task_pickup", role="dev")["issueId"] == good
+
+
+def test_an_empty_queue_is_said(office: Office) -> None:
+    office.seed(state=State.TO_TEST)
+
+    assert "To Improve and To Do" in refuses(office, "queue_empty", role="dev")
+
+
+def test_a_kept_issue_is_refused_by_number_and_passed_over_in_the_queue(office: Office) -> None:
+    kept, free = office.seed("Kept"), office.seed("Free")
+    tracker = office.faulty_tracker()
+    tracker.interrupt(4, tracker.down)  # the label is taken, and cannot be put back
+    assert office.refused("task_pickup", issueId=kept, role="dev") == "tracker_unavailable"
+    tracker.up()
+
+    assert office.refused("task_pickup", issueId=kept, role="dev") == "issue_claimed"
+    assert office.done("task_pickup", role="dev")["issueId"] == free
+
+
+def test_what_could_not_be_put_back_is_put_back_when_its_time_comes(office: Office) -> None:
+    issue = office.seed()
+    tracker = office.faulty_tracker()
+    tracker.interrupt(4, tracker.down)
+    office.call("task_pickup", issueId=issue, role="dev")
+    tracker.up()
+    office.clock.sleep(31)
+
+    answer = office.done("task_pickup", issueId=issue, role="dev")
+
+    assert answer["settled"] == [f"task_pickup of #{issue} was settled"]
+    assert office.states(issue) == (State.DOING,)
+
+
+def test_a_tier_label_chooses_the_worker(office: Office) -> None:
+    issue = office.tracker.seed("Fix a typo", labels=["To Do", "Senior"])
+
+    answer = office.done("task_pickup", issueId=issue, role="dev")
+
+    assert (answer["model"], answer["modelSource"]) == ("senior", "label")
+
+
+def test_the_tier_that_is_given_beats_the_label(office: Office) -> None:
+    issue = office.tracker.seed("Fix a typo", labels=["To Do", "senior"])
+
+    assert office.done("task_pickup", issueId=issue, role="dev", model="junior")["model"] == "junior"
+
+
+def test_a_projects_own_model_is_used(office: Office) -> None:
+    office.done("project_update", models={"medior": "anthropic/claude-special"})
+
+    answer = office.done("task_pickup", issueId=office.seed(), role="dev", model="medior")
+
+    assert answer["fullModel"] == "anthropic/claude-special"
+
+
+def test_labels_that_are_no_states_survive(office: Office) -> None:
+    issue = office.tracker.seed("Fix", labels=["bug", "To Do", "P1"])
+
+    office.done("task_pickup", issueId=issue, role="dev")
+
+    assert set(office.tracker.get(issue).labels) == {"bug", "P1", "Doing"}
+
+
+def test_the_next_task_of_a_tier_goes_to_the_same_session(office: Office) -> None:
+    office.doing()
+    office.done("task_complete", role="dev", result="done")
+
+    answer = office.done("task_pickup", issueId=office.seed("Second"), role="dev", model="medior")
+
+    assert answer["sessionAction"] == "send"
+    assert [session for session, _ in office.agent.received] == ["shop-dev-medior"] * 2
+
+
+def test_another_tier_has_a_session_of_its_own_and_the_first_key_is_kept(office: Office) -> None:
+    office.doing()
+    office.done("task_complete", role="dev", result="done")
+
+    answer = office.done("task_pickup", issueId=office.seed("Second"), role="dev", model="senior")
+
+    assert answer["sessionAction"] == "spawn"
+    assert office.seat("dev").sessions == {
+        "junior": None,
+        "medior": "tmux:shop-dev-medior",
+        "senior": "tmux:shop-dev-senior",
+    }
+
+
+def test_a_dead_session_that_can_be_resumed_is(office: Office) -> None:
+    office.doing()
+    office.done("task_complete", role="dev", result="done")
+    office.terminal.kill("shop-dev-medior")
+    office.agent.resumes = True
+
+    answer = office.done("task_pickup", issueId=office.seed("Second"), role="dev", model="medior")
+
+    assert answer["sessionAction"] == "resume"
+    assert "Resuming" in answer["announcement"]
+
+
+def test_the_task_message_holds_what_the_worker_needs(office: Office) -> None:
+    issue = office.seed("Add a footer", body="With a year")
+    office.tracker.human_comments(issue, "And the imprint")
+
+    office.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    text = office.task_file()
+    wanted = ("Add a footer", "With a year", "And the imprint", f"#{issue}", "memory://shop/1", "attempt 1", GROUP)
+    assert [word for word in (*wanted, "main", "devclaw call task_complete", "medior") if word not in text] == []
+
+
+def ready(office: Office, *, warm: bool) -> int:
+    """Seed the issue to fail on; a warm office has had the tier's session at work before."""
+    if warm:
+        office.doing("Earlier")
+        office.done("task_complete", role="dev", result="done")
+    return office.seed("Fails")
+
+
+def flaky_port(office: Office, port: str) -> Flaky:
+    """Return the port that will fail."""
+    ports: dict[str, Callable[[], Flaky]] = {
+        "tracker": office.flaky_tracker,
+        "terminal": office.flaky_terminal,
+        "work": office.flaky_work,
+    }
+    return ports[port]()
+
+
+PORTS = {"tracker": "tracker_unavailable", "terminal": "session_failed", "work": "config_error"}
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("after", [False, True], ids=["before-acting", "after-acting"])
+@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("number", range(1, 15))
+def test_a_pickup_is_whole_or_leaves_no_trace_whichever_call_fails(
+    office: Office, port: str, number: int, after: bool, warm: bool
+) -> None:
+    issue = ready(office, warm=warm)
+    flaky = flaky_port(office, port)
+    before = office.snapshot()
+    flaky.fail(number, after_acting=after)
+
+    answer = office.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    if len(flaky.calls) < number:
+        assert answer["success"], "the pickup makes fewer calls and must succeed"
+    elif answer["success"]:
+        assert office.seat("dev").holds(issue, answer["attempt"]), flaky.calls[-1]
+        assert office.states(issue) == (State.DOING,)
+    else:
+        assert answer["error"]["code"] in (PORTS[port], "delivery_unconfirmed"), flaky.calls
+        assert office.snapshot() == before, flaky.calls
+        flaky.fails = None
+        office.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+
+def test_a_pickup_makes_fewer_calls_than_the_failure_test_tries(office: Office) -> None:
+    issue = ready(office, warm=False)
+    ports = [flaky_port(office, port) for port in PORTS]
+
+    office.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert all(0 < len(port.calls) < 15 for port in ports), [port.calls for port in ports]
+
+
+@pytest.mark.parametrize("to", [State.PLANNING, State.REFINING, State.DONE, State.TO_IMPROVE])
+@pytest.mark.parametrize("number", range(2, 7))
+def test_a_humans_move_between_two_tracker_calls_wins(office: Office, number: int, to: State) -> None:
+    issue = office.seed()
+    flaky = office.flaky_tracker()
+    flaky.before[number] = lambda: office.tracker.human_moves(issue, to)
+
+    answer = office.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    if len(flaky.calls) < number:
+        return
+    assert answer["error"]["code"] == "conflict", (flaky.calls, answer)
+    assert office.states(issue) == (to,)
+    assert not office.seat("dev").active
+    assert office.agent.received == []
+
+
+@pytest.mark.parametrize("number", range(2, 7))
+def test_a_human_who_takes_every_state_off_wins(office: Office, number: int) -> None:
+    issue = office.seed()
+    flaky = office.flaky_tracker()
+    flaky.before[number] = lambda: office.tracker.human_labels(issue, [])
+
+    answer = office.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    if flaky.calls[number - 1 :] and answer["success"]:
+        # After our take there is no label to take off: the human saw an issue without one and did nothing.
+        assert flaky.calls[number - 1] == "put"
+    elif len(flaky.calls) >= number:
+        assert answer["error"]["code"] == "conflict"
+        assert office.states(issue) == ()
+        assert not office.seat("dev").active
+
+
+def test_an_offer_that_nobody_accepts_is_undone(office: Office) -> None:
+    issue = office.seed()
+    office.agent.accepts = False
+    before = office.snapshot()
+
+    answer = office.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert answer["error"]["code"] == "delivery_unconfirmed"
+    assert answer["error"]["retryable"]
+    assert office.snapshot() == before
+
+
+def test_the_next_pickup_after_an_unaccepted_offer_has_a_new_attempt_number(office: Office) -> None:
+    issue = office.seed()
+    office.agent.accepts = False
+    office.call("task_pickup", issueId=issue, role="dev", model="medior")
+    office.agent.accepts = True
+
+    assert office.done("task_pickup", issueId=issue, role="dev", model="medior")["attempt"] == 2
+
+
+def test_a_worker_that_accepts_in_the_last_moment_has_the_task(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    issue = office.seed()
+    office.agent.accepts = False
+    void = mailbox.void
+
+    def late(folder: Any, offer: str) -> bool:
+        mailbox.accept(folder, offer)
+        return void(folder, offer)
+
+    monkeypatch.setattr(mailbox, "void", late)
+
+    answer = office.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert office.seat("dev").holds(issue, answer["attempt"])
+
+
+def test_a_worker_cannot_accept_an_offer_that_was_taken_back(office: Office) -> None:
+    issue = office.seed()
+    office.agent.accepts = False
+    office.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert not mailbox.accept(office.app.sessions.folder("shop-dev-medior"), f"{issue}.1")
+
+
+def test_a_session_of_another_workspace_is_not_typed_into(office: Office) -> None:
+    issue = office.seed()
+    office.terminal.foreign.add("shop-dev-medior")
+
+    refuses(office, "session_failed", issueId=issue, role="dev", model="medior")
+
+
+def test_work_that_another_task_left_is_rescued_and_said(office: Office) -> None:
+    first = office.doing()
+    desk = office.work.repo(office.project).desks
+    office.work.repo(office.project).edit(next(iter(desk)))
+    office.done("task_complete", role="dev", result="blocked", summary="stuck")
+
+    answer = office.done("task_pickup", issueId=office.seed("Second"), role="dev", model="medior")
+
+    assert f"refs/devclaw/rescue/{first}/1-1" in answer["announcement"]
+    assert len(office.lines("rescue")) == 1
+
+
+def test_qa_without_a_branch_is_told_so(office: Office) -> None:
+    issue = office.seed(state=State.TO_TEST)
+
+    answer = office.done("task_pickup", issueId=issue, role="qa")
+
+    assert answer["branch"] is None
+    assert "none to test" in office.task_file("shop-qa-qa")
+
+
+def test_a_branch_checked_out_elsewhere_names_the_path(office: Office, tmp_path: Any) -> None:
+    issue = office.seed()
+    office.work.repo(office.project).foreign[office.branch(issue)] = tmp_path / "mine"
+
+    assert str(tmp_path / "mine") in refuses(office, "config_error", issueId=issue, role="dev")

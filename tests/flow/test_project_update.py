@@ -1,0 +1,89 @@
+"""project_update: what is left out stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from devclaw_py.model.pipeline import Integration, RoleExecution
+from tests.conftest import Office
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "field", "stored"),
+    [
+        ("autoChain", True, "auto_chain", True),
+        ("roleExecution", "sequential", "role_execution", RoleExecution.SEQUENTIAL),
+        ("integration", "human", "integration", Integration.HUMAN),
+        ("baseBranch", "trunk", "base_branch", "trunk"),
+        ("deployUrl", "https://shop.example", "deploy_url", "https://shop.example"),
+        ("channel", "telegram", "channel", "telegram"),
+        ("groupName", "Shop team", "group_name", "Shop team"),
+    ],
+)
+def test_a_setting_is_changed_and_said(office: Office, parameter: str, value: Any, field: str, stored: Any) -> None:
+    answer = office.done("project_update", **{parameter: value})
+
+    assert getattr(office.project, field) == stored
+    assert list(answer["changed"]) == [parameter]
+    assert parameter in answer["announcement"]
+
+
+def test_what_is_left_out_stays(office: Office) -> None:
+    before = office.project
+
+    office.done("project_update", autoChain=True)
+
+    assert office.project == before.model_copy(update={"auto_chain": True})
+
+
+def test_the_same_value_changes_nothing(office: Office) -> None:
+    before = office.snapshot()
+
+    assert office.done("project_update", autoChain=False)["changed"] == {}
+    assert office.snapshot() == before
+
+
+def test_a_call_without_a_setting_is_refused(office: Office) -> None:
+    assert office.refused("project_update") == "invalid_arguments"
+
+
+def test_the_models_of_other_tiers_stay(office: Office) -> None:
+    office.done("project_update", models={"junior": "anthropic/small"})
+    office.done("project_update", models={"senior": "anthropic/large"})
+
+    assert office.project.models == {"junior": "anthropic/small", "senior": "anthropic/large"}
+
+
+def test_a_model_of_null_is_the_setting_again(office: Office) -> None:
+    office.done("project_update", models={"junior": "anthropic/small"})
+    office.done("project_update", models={"junior": None})
+
+    assert office.project.models == {}
+
+
+@pytest.mark.parametrize("models", [{"banana": "x"}, {"junior": ""}, {"junior": 5}, ["junior"]])
+def test_models_of_a_wrong_form_are_refused(office: Office, models: Any) -> None:
+    before = office.snapshot()
+
+    assert office.refused("project_update", models=models) == "invalid_arguments"
+    assert office.snapshot() == before
+
+
+def test_a_base_branch_that_cannot_be_used_is_refused(office: Office) -> None:
+    office.work.repo(office.project).broken = "there is no branch trunk"
+    before = office.snapshot()
+
+    answer = office.call("project_update", baseBranch="trunk")
+
+    assert answer["error"]["code"] == "config_error"
+    assert office.snapshot() == before
+
+
+def test_workers_that_are_busy_keep_their_task(office: Office) -> None:
+    issue = office.doing()
+
+    office.done("project_update", autoChain=True)
+
+    assert office.seat("dev").holds(issue, 1)
