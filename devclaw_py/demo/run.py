@@ -183,6 +183,7 @@ def stop_sessions(app: App) -> None:
     for _ in range(STOP_TRIES):
         found = app.sessions.terminal.sessions()
         if not found:
+            app.sessions.terminal.close()
             return
         for session in found:
             app.sessions.save_screen(session.name)
