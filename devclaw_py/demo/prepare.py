@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import tomlkit
 
 from devclaw_py import catalogue
 from devclaw_py.app import App, open_app
@@ -42,7 +41,7 @@ class Speed(StrEnum):
     @property
     def pause_s(self) -> float:
         """Seconds before each step of a worker."""
-        return 1.2 if self is Speed.NORMAL else 0.0
+        return 1.1 if self is Speed.NORMAL else 0.0
 
 
 def choose_folder(wanted: Path | None) -> Path:
@@ -133,12 +132,22 @@ def prepare(folder: Path, speed: Speed, environ: Mapping[str, str]) -> App:
 def _settings(folder: Path, speed: Speed) -> str:
     worker = command.module("devclaw_py.demo.worker", "--pause", str(speed.pause_s), "--", *command.devclaw())
     teller = command.module("devclaw_py.demo.teller", str(folder / CHAT))
-    return tomlkit.dumps(
-        {
-            "agent": {"kind": "scripted", "program": list(worker)},
-            "notify": {"kind": "command", "argv": list(teller)},
-            "limits": {"sessions": SESSIONS},
-        }
+    # JSON's strings and lists are TOML's, as long as no letter is written as a pair of surrogates.
+    program, argv = (json.dumps(words, ensure_ascii=False) for words in (worker, teller))
+    return "\n".join(
+        [
+            "[agent]",
+            'kind = "scripted"',
+            f"program = {program}",
+            "",
+            "[notify]",
+            'kind = "command"',
+            f"argv = {argv}",
+            "",
+            "[limits]",
+            f"sessions = {SESSIONS}",
+            "",
+        ]
     )
 
 

@@ -35,7 +35,7 @@ WISH_AGE = timedelta(seconds=1)
 PASSING = frozenset({"worker_busy", "queue_empty", "issue_claimed", "project_busy", "conflict", "role_mismatch"})
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_TRIES = 5
-SCREEN_LINES = 12
+SCREEN_LINES = 20
 
 
 class Show(Protocol):
@@ -183,6 +183,7 @@ def stop_sessions(app: App) -> None:
     for _ in range(STOP_TRIES):
         found = app.sessions.terminal.sessions()
         if not found:
+            app.sessions.terminal.close()
             return
         for session in found:
             app.sessions.save_screen(session.name)

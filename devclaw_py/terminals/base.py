@@ -84,6 +84,14 @@ class Terminal(Protocol):
         """End the session and its program; one that is gone is no error."""
         ...
 
+    def close(self) -> None:
+        """Let nothing of the terminal run on when its last session has ended; live sessions are left alone.
+
+        Raises:
+            SessionFailed: the terminal cannot be asked.
+        """
+        ...
+
     def attach_command(self, name: str) -> list[str]:
         """Return the argument list with which a person looks at the session, read-only."""
         ...

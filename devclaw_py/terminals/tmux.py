@@ -178,6 +178,10 @@ class TmuxTerminal:
         if left:
             raise SessionFailed(f"processes of {name} live on after SIGKILL: {', '.join(map(str, left))}")
 
+    def close(self) -> None:
+        """Let the server end as soon as it is empty; tmux itself looks, so no session can slip in between."""
+        self._try([["set-option", "-g", "exit-empty", "on"]], "let the server end with its last session")
+
     def attach_command(self, name: str) -> list[str]:
         """Return ``tmux attach``, read-only and without a say in the window's size."""
         return ["tmux", "-L", self.socket, "attach", "-r", "-t", f"={name}", "-f", "ignore-size"]

@@ -67,6 +67,9 @@ class Stage:
     def tmux(self, folder: Path, *words: str) -> proc.Done:
         return proc.run(["tmux", "-L", socket_name(folder), *words], timeout_s=10, env=self.env)
 
+    def no_server(self, folder: Path) -> bool:
+        return self.tmux(folder, "list-sessions").code != 0
+
     def sessions(self, folder: Path) -> list[str]:
         return self.tmux(folder, "list-sessions", "-F", "#{session_name}").out.split()
 
@@ -117,6 +120,8 @@ def stage() -> Iterator[Stage]:
     ignored.write_text("test_*\n")
     (home / ".gitconfig").write_text(GITCONFIG.format(hooks=hook.parent, ignored=ignored))
     yield Stage(home)
+    for socket in home.glob("tmux-*/*"):
+        proc.run(["tmux", "-S", str(socket), "kill-server"], timeout_s=10)
     shutil.rmtree(home, ignore_errors=True)
 
 
@@ -232,18 +237,18 @@ def test_reports_come_from_workers_and_no_call_has_two_audit_lines(played: Playe
     assert len(calls) == len(set(calls))
 
 
-def test_no_tmux_server_is_left(played: Played) -> None:
-    assert played.stage.tmux(played.folder, "list-sessions").code != 0
+def test_no_tmux_server_is_left(played: Played, wait_for: Callable[..., None]) -> None:
+    wait_for(partial(played.stage.no_server, played.folder), "the server ends")
 
 
-def test_no_process_is_left(played: Played) -> None:
+def test_no_process_is_left(played: Played, wait_for: Callable[..., None]) -> None:
     def works_there(process: psutil.Process) -> bool:
         try:
             return str(played.folder) in process.cwd() or str(played.folder) in " ".join(process.cmdline())
         except psutil.Error:
             return False
 
-    assert not list(filter(works_there, psutil.process_iter()))
+    wait_for(lambda: not any(map(works_there, psutil.process_iter())), "every process ends")
 
 
 def test_the_persons_own_git_settings_are_left_alone(played: Played) -> None:
@@ -292,7 +297,9 @@ def test_a_missing_program_is_named_and_nothing_is_made(stage: Stage, tmp_path: 
     assert not (tmp_path / "new").exists()
 
 
-def test_a_demo_whose_time_is_up_says_what_hangs_and_stops_its_sessions(stage: Stage) -> None:
+def test_a_demo_whose_time_is_up_says_what_hangs_and_stops_its_sessions(
+    stage: Stage, wait_for: Callable[..., None]
+) -> None:
     folder = stage.home / "slow"
 
     ended = stage.demo("--dir", str(folder), "--time-limit", "3")
@@ -302,7 +309,7 @@ def test_a_demo_whose_time_is_up_says_what_hangs_and_stops_its_sessions(stage: S
     assert "DEV (till-dev-junior, working) holds #1; its screen:\n" in ended.err
     assert "$ python3 -m unittest" in ended.err
     assert f"The workspace stays: {folder}" in ended.err
-    assert stage.tmux(folder, "list-sessions").code != 0
+    wait_for(partial(stage.no_server, folder), "the server ends")
 
 
 @pytest.fixture
@@ -327,14 +334,18 @@ def begun(stage: Stage, wait_for: Callable[..., None]) -> Iterator[Callable[...,
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_ended_stops_its_sessions_and_keeps_its_workspace(
-    stage: Stage, begun: Callable[..., tuple[Path, Any]], number: signal.Signals, capfd: pytest.CaptureFixture[str]
+    stage: Stage,
+    begun: Callable[..., tuple[Path, Any]],
+    number: signal.Signals,
+    capfd: pytest.CaptureFixture[str],
+    wait_for: Callable[..., None],
 ) -> None:
     folder, process = begun(f"ended-{number.name}")
 
     process.send_signal(number)
 
     assert process.wait(30) == 130
-    assert stage.tmux(folder, "list-sessions").code != 0
+    wait_for(partial(stage.no_server, folder), "the server ends")
     assert f"its sessions are stopped. The workspace stays: {folder}" in capfd.readouterr().err
     assert (folder / "devclaw.toml").exists()
 

@@ -18,6 +18,7 @@ from devclaw_py.errors import DevClawError
 from devclaw_py.faces.cli.demo_board import Lines, Moving
 from devclaw_py.kernel.config import FILE, socket_name
 from devclaw_py.kernel.proc import NotAnswered
+from devclaw_py.rules.cleaning import clean
 
 INTERRUPTED = 130
 
@@ -80,4 +81,4 @@ def _end_command(workspace: Path) -> str:
 
 
 def _err(text: str) -> None:
-    Console(file=sys.stderr, markup=False, emoji=False, highlight=False).print(Text(text), soft_wrap=True)
+    Console(file=sys.stderr, markup=False, emoji=False, highlight=False).print(Text(clean(text)), soft_wrap=True)
