@@ -12,7 +12,8 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy
 from devclaw_py.operations.ending import failure
-from devclaw_py.operations.steps import NO_GROUP, settle
+from devclaw_py.operations.recovery import settle
+from devclaw_py.operations.steps import NO_GROUP
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.state.flush import flush_lines
 
