@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from devclaw_py import catalogue
+from devclaw_py.agents.base import AgentState
 from devclaw_py.errors import RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
@@ -759,6 +760,18 @@ def test_a_session_of_another_workspace_is_unknown_not_dead(office: Office) -> N
     assert office.seat("dev").holds(issue, 1)
 
 
+def test_an_agent_that_says_nothing_of_itself_is_unknown_not_dead(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue = working(office)
+    monkeypatch.setattr(office.agent, "state", lambda folder: AgentState.UNKNOWN)
+
+    answer = check(office, fix=True)
+
+    assert [(f["type"], f["severity"]) for f in answer["issues"]] == [("session_unknown", "unknown")]
+    assert office.seat("dev").holds(issue, 1)
+
+
 def test_a_tracker_that_does_not_answer_is_unknown_and_dead_sessions_are_still_reported(office: Office) -> None:
     issue = working(office)
     session_dead(office, issue)
@@ -834,6 +847,22 @@ def test_an_empty_registry_is_said_aloud(office: Office) -> None:
 
 
 # Races.
+
+
+def test_a_pickup_that_goes_on_during_a_dry_run_is_no_finding(office: Office) -> None:
+    issue = office.seed()
+    faulty = FaultyTracker(office.tracker)
+
+    def pick_up() -> None:
+        office.done("task_pickup", issueId=issue, role="dev")
+
+    faulty.interrupt(1, pick_up)
+    app = replace(office.app, open_tracker=lambda project: faulty)
+
+    answer = catalogue.call(app, "session_health", {"projectGroupId": GROUP}, HUMAN)
+
+    assert office.states(issue) == (State.DOING,)
+    assert answer["issues"] == []
 
 
 def test_a_task_that_another_worker_has_taken_meanwhile_is_never_taken_away(office: Office) -> None:
