@@ -15,9 +15,11 @@ from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of, seat_of, tracker_of
-from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
+
+UNUSED = frozenset({LookStatus.ABSENT, LookStatus.DEAD})
 
 # What the payload of these operations holds:
 #   takes     states that are taken off, found when the operation was decided
@@ -51,13 +53,16 @@ def _resume(app: App, intent: Intent) -> Intent:
         return intent
     project = project_of(app, intent)
     _, _, role, tier, session = seat_of(intent)
+    if app.sessions.look(session).status not in UNUSED:
+        raise Conflict(f"the session {session} lives again; nothing was changed")
+    intent = note(app, intent.knowing(starts=True))
     action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=_in_use(app))
     return intent.knowing(sessionAction=action.value)
 
 
 def _sleep_again(app: App, intent: Intent) -> None:
     """Stop a session that was resumed and never told what to do, so that it is found dead again."""
-    if intent.payload.get("resumes") and intent.session is not None:
+    if intent.payload.get("starts") and intent.session is not None:
         app.sessions.stop(intent.session)
 
 
@@ -190,7 +195,7 @@ def _tell(app: App, intent: Intent) -> Intent:
 
 def _put_to_rest(app: App, session: str) -> None:
     """End what a dead session has left behind; one that lives again belongs to a later task."""
-    if app.sessions.look(session).status in (LookStatus.DEAD, LookStatus.ABSENT):
+    if app.sessions.look(session).status in UNUSED:
         app.sessions.save_screen(session)
         app.sessions.stop(session)
 

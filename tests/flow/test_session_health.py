@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from devclaw_py import catalogue
-from devclaw_py.errors import RepositoryError, TrackerUnavailable
+from devclaw_py.agents.base import AgentState
+from devclaw_py.errors import RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.pipeline import Role, State
@@ -652,11 +653,8 @@ def test_a_report_that_was_left_in_the_journal_wins_over_a_dead_session(tmp_path
     assert attempt(office, issue).reason == "done"
 
 
-def test_a_report_that_comes_in_during_the_look_wins_over_silence(tmp_path: Path) -> None:
-    office = make_office(tmp_path)
-    issue = working(office)
-    silent(office, issue)
-    faulty = FaultyTracker(office.tracker)
+def reporting(office: Office) -> Callable[[], None]:
+    """Return a dev whose report gets into the journal and no further: its process is killed."""
 
     def report() -> None:
         with pytest.raises(Killed):
@@ -667,12 +665,55 @@ def test_a_report_that_comes_in_during_the_look_wins_over_silence(tmp_path: Path
                 HUMAN,
             )
 
-    faulty.interrupt(1, report)
-    app = replace(office.app, open_tracker=lambda project: faulty)
-    catalogue.call(app, "session_health", {"projectGroupId": GROUP, "autoFix": True}, HUMAN)
+    return report
+
+
+def fix_with(office: Office, tracker: FaultyTracker) -> dict[str, Any]:
+    app = replace(office.app, open_tracker=lambda project: tracker)
+    return catalogue.call(app, "session_health", {"projectGroupId": GROUP, "autoFix": True}, HUMAN)
+
+
+def test_a_report_that_comes_in_during_the_look_wins_over_silence(office: Office) -> None:
+    issue = working(office)
+    silent(office, issue)
+    faulty = FaultyTracker(office.tracker)
+    faulty.interrupt(1, reporting(office))
+
+    fix_with(office, faulty)
 
     check(office, fix=True)
     assert office.states(issue) == (State.TO_TEST,)
+
+
+def test_a_report_that_comes_in_after_the_look_wins_over_silence(office: Office) -> None:
+    office.seed(state=State.DOING)
+    issue = working(office)
+    silent(office, issue)
+    faulty = FaultyTracker(office.tracker)
+    faulty.interrupt(3, reporting(office))
+
+    answer = fix_with(office, faulty)
+
+    assert faulty.calls[:3] == ["list_all", "label_events", "take"]
+    assert [(f["type"], f["fixed"]) for f in answer["issues"]] == [("orphan_label", True), ("silent_worker", True)]
+    assert office.states(issue) == (State.TO_TEST,)
+    assert attempt(office, issue).reason == "done"
+
+
+def test_a_report_that_comes_in_while_the_task_is_given_back_is_kept_as_a_conflict(office: Office) -> None:
+    issue = working(office)
+    silent(office, issue)
+    faulty = FaultyTracker(office.tracker)
+    faulty.interrupt(2, reporting(office))
+
+    fix_with(office, faulty)
+    check(office, fix=True)
+
+    assert faulty.calls[:2] == ["list_all", "take"]
+    assert office.states(issue) == (State.TO_DO,)
+    assert office.app.store.journal.intents() == []
+    assert attempt(office, issue).reason == "conflict"
+    assert check(office)["healthy"]
 
 
 # What cannot be asked.
@@ -681,8 +722,6 @@ def test_a_report_that_comes_in_during_the_look_wins_over_silence(tmp_path: Path
 @contextmanager
 def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def sessions(self: MemoryTerminal) -> Any:
-        from devclaw_py.errors import SessionFailed
-
         raise SessionFailed("tmux did not answer")
 
     with monkeypatch.context() as patch:
@@ -718,6 +757,18 @@ def test_a_session_of_another_workspace_is_unknown_not_dead(office: Office) -> N
     office.terminal.foreign.add(DEV)
 
     assert found(check(office, fix=True)) == ["session_unknown"]
+    assert office.seat("dev").holds(issue, 1)
+
+
+def test_an_agent_that_says_nothing_of_itself_is_unknown_not_dead(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue = working(office)
+    monkeypatch.setattr(office.agent, "state", lambda folder: AgentState.UNKNOWN)
+
+    answer = check(office, fix=True)
+
+    assert [(f["type"], f["severity"]) for f in answer["issues"]] == [("session_unknown", "unknown")]
     assert office.seat("dev").holds(issue, 1)
 
 
@@ -798,6 +849,22 @@ def test_an_empty_registry_is_said_aloud(office: Office) -> None:
 # Races.
 
 
+def test_a_pickup_that_goes_on_during_a_dry_run_is_no_finding(office: Office) -> None:
+    issue = office.seed()
+    faulty = FaultyTracker(office.tracker)
+
+    def pick_up() -> None:
+        office.done("task_pickup", issueId=issue, role="dev")
+
+    faulty.interrupt(1, pick_up)
+    app = replace(office.app, open_tracker=lambda project: faulty)
+
+    answer = catalogue.call(app, "session_health", {"projectGroupId": GROUP}, HUMAN)
+
+    assert office.states(issue) == (State.DOING,)
+    assert answer["issues"] == []
+
+
 def test_a_task_that_another_worker_has_taken_meanwhile_is_never_taken_away(office: Office) -> None:
     """The session is dead in the first look; by the time of the fix it lives and works again."""
     issue = working(office)
@@ -820,7 +887,7 @@ def test_a_task_that_another_worker_has_taken_meanwhile_is_never_taken_away(offi
     assert office.states(issue) == (State.DOING,)
 
 
-def test_what_ended_before_the_lock_was_had_is_not_mended(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ended_before_the_lock_was_had_is_not_mended(office: Office) -> None:
     issue = working(office)
     session_dead(office, issue)
     assert found(check(office)) == ["session_dead"]
