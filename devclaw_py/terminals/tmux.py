@@ -183,8 +183,12 @@ class TmuxTerminal:
         self._try([["set-option", "-g", "exit-empty", "on"]], "let the server end with its last session")
 
     def attach_command(self, name: str) -> list[str]:
-        """Return ``tmux attach``, read-only and without a say in the window's size."""
-        return ["tmux", "-L", self.socket, "attach", "-r", "-t", f"={name}", "-f", "ignore-size"]
+        """Return ``tmux attach``, read-only and without a say in the window's size; F12 leaves.
+
+        Sessions have no prefix key, so that none is kept from a worker, and a reader's Ctrl-C goes nowhere.
+        """
+        leave = ["bind-key", "-n", "F12", "detach-client", ";"]
+        return ["tmux", "-L", self.socket, *leave, "attach", "-r", "-t", f"={name}", "-f", "ignore-size"]
 
     def diagnose(self) -> list[Finding]:
         """Look for tmux, its version, whether the server answers, and a UTF-8 locale for people who attach."""

@@ -153,7 +153,6 @@ def test_doctor_says_that_others_can_read_a_session(
 ) -> None:
     folder = workspace / "memory" / "sessions" / "shop-dev-medior"
     folder.mkdir(parents=True)
-    folder.parent.chmod(0o700)
     folder.chmod(0o755)
 
     assert run(["doctor"]) == 4

@@ -35,13 +35,13 @@ def attach(
     ] = False,
     workspace: Workspace = None,
 ) -> None:
-    """Look at a worker's session in this terminal; nothing you type reaches the worker."""
+    """Look at a worker's session in this terminal; nothing you type reaches the worker. F12 leaves."""
     app = open_to_look(workspace, os.environ)
     found = find_project(app.store.registry, project)
     name = session_name(found, role, tier)
     argv = command(app, name, write=write)
     if write:
-        hint(f"what you type goes to {name} as if the worker had typed it")
+        hint(f"what you type goes to {name} as if it were a task's text; F12 leaves")
     program = shutil.which(argv[0])
     if program is None:
         raise ConfigError(f"{argv[0]} is not installed", hint="devclaw doctor")

@@ -115,7 +115,7 @@ def _permissions(workspace: Path) -> Iterator[Finding]:
     if not root.is_dir():
         return
     try:
-        private = [(path, 0o700) for path in (root, *root.iterdir()) if path.is_dir()]
+        private = [(path, 0o700) for path in root.iterdir() if path.is_dir()]
         private += [(path, 0o600) for path in root.glob("*/token")]
         open_to_others = [(path, mode) for path, mode in private if stat.S_IMODE(path.stat().st_mode) & 0o077]
     except OSError as error:
@@ -124,7 +124,7 @@ def _permissions(workspace: Path) -> Iterator[Finding]:
     for path, mode in open_to_others:
         yield _critical("permissions", f"others can read {path}", f"chmod {mode:o} {path}")
     if not open_to_others:
-        yield _good("permissions", f"{root} is closed to others")
+        yield _good("permissions", f"the sessions in {root} are closed to others")
 
 
 def _journal(app: App) -> Iterator[Finding]:

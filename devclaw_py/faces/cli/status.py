@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -22,6 +23,7 @@ from devclaw_py.model.pipeline import Role
 
 TITLE_CHARS = 60
 QUEUES = {"toImprove": "To Improve", "toTest": "To Test", "toDo": "To Do"}
+WIDTHS = {"seat": 4, "tier": 6, "age": 5, "session": 8, "attempt": 7}
 STYLES = {"idle": "green", "working": "green", "starting": "yellow", "dead": "red", "absent": "red"}
 
 
@@ -64,9 +66,7 @@ def picture(found: Mapping[str, Any]) -> RenderableType:
     """Return the tables for one look. Titles and errors are other people's text: never markup."""
     if not found["projects"]:
         return Text("No projects are registered; begin with: devclaw project-register --help")
-    table = Table("project", *QUEUES.values(), "seat", "task", "tier", "age", "session", "attempt", expand=False)
-    for name in QUEUES.values():
-        table.columns[1 + list(QUEUES.values()).index(name)].justify = "right"
+    table = _table()
     for entry in found["projects"]:
         for place, role in enumerate(Role):
             table.add_row(*(_head(entry) if place == 0 else [Text()] * 4), *_seat(role, entry[role.value]))
@@ -76,6 +76,18 @@ def picture(found: Mapping[str, Any]) -> RenderableType:
         troubles.append(cell(f"⚠ {found['terminal']['message']}", "yellow"))
     at = cell(f"{found['at']}  {found['workspace']}", "dim")
     return Group(table, *troubles, at)
+
+
+def _table() -> Table:
+    """Return the empty table: narrow enough for 80 columns, and only titles are cut."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("project", overflow="ellipsis", no_wrap=True, min_width=8)
+    for name in QUEUES.values():
+        table.add_column(name, justify="right", min_width=len(name.split()[-1]))
+    for name in ("seat", "task", "tier", "age", "session", "attempt"):
+        # A seat's title gives way first, because its number says what it is.
+        table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=None if name == "task" else WIDTHS[name])
+    return table
 
 
 def age(seconds: int | None) -> str:
