@@ -25,6 +25,7 @@ def test_qa_follows_dev(chained: Office) -> None:
     assert (answer["autoChain"]["role"], answer["autoChain"]["model"]) == ("qa", "qa")
     assert chained.states(issue) == (State.TESTING,)
     assert "nextAction" not in answer
+    assert answer["announcement"].endswith("\n🔍 Spawning QA (qa) for #1: Add a footer")
 
 
 def test_dev_follows_a_failed_test_with_the_same_tier_and_the_reason(chained: Office) -> None:
@@ -75,6 +76,7 @@ def test_a_busy_qa_does_not_touch_the_completion(chained: Office) -> None:
 
     assert (answer["autoChain"]["dispatched"], answer["autoChain"]["waiting"]) == (False, True)
     assert "already holds #1" in answer["autoChain"]["reason"]
+    assert "⏳ QA follows later" in answer["announcement"]
     assert chained.states(issue) == (State.TO_TEST,)
     assert chained.seat("qa").issue == 1
 
