@@ -30,6 +30,7 @@ from devclaw_py.tools import (
     project_register,
     project_update,
     queue_status,
+    session_health,
     task_comment,
     task_complete,
     task_create,
@@ -45,6 +46,7 @@ ALL = (
     task_update.TOOL,
     task_comment.TOOL,
     queue_status.TOOL,
+    session_health.TOOL,
     project_register.TOOL,
     project_update.TOOL,
     devclaw_setup.TOOL,
@@ -81,7 +83,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         answer["settled"] = context.settled
     group_id = _group(args, arguments)
     _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
-    if args is not None and group_id is not None and tool.writes:
+    if args is not None and group_id is not None and _changes(tool, args):
         _mark_lined(app, context.op)
         if _may_free_a_seat(answer):
             _follow(app, context, answer, group_id)
@@ -164,10 +166,15 @@ def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
     )
 
 
+def _changes(tool: Tool, args: Args) -> bool:
+    """Whether the call may have changed a project; a session_health without autoFix only looks."""
+    return tool.writes and getattr(args, "auto_fix", True) is not False
+
+
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
     try:
-        for outcome in carry_out(app, group_id):
+        for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, group_id=group_id)
     except DevClawError as error:

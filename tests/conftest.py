@@ -236,9 +236,9 @@ class Office:
 
 def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None) -> Office:
     """Build an office in an empty folder."""
-    clock, agent = VirtualClock(), MemoryAgent()
+    clock, terminal = VirtualClock(), MemoryTerminal()
     settings = settings or Settings()
-    terminal, tracker, work = MemoryTerminal(agent.type), MemoryTracker("shop", clock=clock), MemoryWork()
+    agent, tracker, work = MemoryAgent(terminal), MemoryTracker("shop", clock=clock), MemoryWork()
     more: dict[str, MemoryTracker] = {}
 
     def open_tracker(project: Project) -> MemoryTracker:

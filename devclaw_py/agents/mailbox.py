@@ -15,6 +15,7 @@ from typing import Any
 OFFERS, ACCEPTED, VOID, TASKS, EVENTS = "offers", "accepted", "void", "tasks", "events"
 FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS)
 STATE = "state.json"
+USED = "used"
 OFFER = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -43,7 +44,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 def make(folder: Path) -> None:
     """Make the session's folder and those in it, for its owner alone."""
-    for each in (folder, *(folder / name for name in FOLDERS)):
+    for each in (folder.parent, folder, *(folder / name for name in FOLDERS)):
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
@@ -68,3 +69,17 @@ def void(folder: Path, offer: str) -> bool:
 def accepted(folder: Path, offer: str) -> bool:
     """Say whether an offer was accepted."""
     return (folder / ACCEPTED / offer).exists()
+
+
+def touch(folder: Path, at: float) -> None:
+    """Note that the session was used at a time, in seconds since 1970."""
+    (folder / USED).touch(mode=0o600)
+    os.utime(folder / USED, (at, at))
+
+
+def last_used(folder: Path) -> float:
+    """Return when the session was last used; 0 when it never was."""
+    try:
+        return (folder / USED).stat().st_mtime
+    except OSError:
+        return 0.0

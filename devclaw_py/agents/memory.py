@@ -1,65 +1,86 @@
-"""An agent without a program, for tests and the simulator: it accepts what is typed to it, or does not."""
+"""An agent without a process: plays the worker behind a `MemoryTerminal`, for tests, the demo and the simulator."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Launch, Workplace
-from devclaw_py.model.finding import Finding
+from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.rules.cleaning import one_line
+from devclaw_py.terminals.memory import MemoryTerminal, Started
+
+Work = Callable[[str, str, str], None]
+
+
+def no_work(session: str, offer: str, message: str) -> None:
+    """Accept a task and do nothing: the worker stays at work until somebody reports for it."""
 
 
 class MemoryAgent:
-    """Implements `Agent` over `MemoryTerminal`, whose ``worker`` is `type`.
+    """Implements `Agent`; accepts what is offered and calls ``work(session, offer, message)`` in the sender's thread.
 
-    ``accepts`` False is an agent that never reads its terminal. ``received`` holds (session, offer) in order, and
-    ``refused`` those whose offer was gone.
+    ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, those in ``working`` have a
+    turn running, ``endings`` is what `silent` says of an offer. ``received`` and ``refused`` hold (session, offer) in
+    order: what was accepted, and what was void when it was read.
     """
 
     kind = "memory"
 
-    def __init__(self) -> None:
-        self.accepts = True
-        self.resumes = False
+    def __init__(self, terminal: MemoryTerminal, work: Work = no_work) -> None:
+        self.work = work
+        self.accepts, self.ready, self.resumes = True, True, False
         self.working: set[str] = set()
-        self.endings: dict[str, str] = {}
         self.received: list[tuple[str, str]] = []
         self.refused: list[tuple[str, str]] = []
-
-    def type(self, name: str, text: str) -> None:
-        """Read one typed line as the agent of session ``name`` would."""
-        word, _, rest = text.partition(" ")
-        if word != "task" or not self.accepts:
-            return
-        offer, _, task_file = rest.partition(" ")
-        folder = Path(task_file).parent.parent
-        (self.received if mailbox.accept(folder, offer) else self.refused).append((name, offer))
+        self.states: dict[str, AgentState] = {}
+        self.endings: dict[str, str] = {}
+        self._folders: dict[str, Path] = {}
+        terminal.worker, terminal.on_start = self._typed, self._started
 
     def launch(self, place: Workplace, *, resume: bool, base_env: Mapping[str, str]) -> Launch:
-        """Return something to start that is never run."""
-        return Launch(argv=("agent", place.session), env={"DEVCLAW_WORKSPACE": str(place.workspace)})
+        """Start nothing that could be run elsewhere."""
+        self._folders[place.session] = place.folder
+        return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
 
     def can_resume(self, place: Workplace) -> bool:
-        """Say what ``resumes`` says."""
+        """Return ``resumes``."""
         return self.resumes
 
     def state(self, folder: Path) -> AgentState:
-        """Return working for the sessions in ``working``, else idle."""
-        return AgentState.WORKING if folder.name in self.working else AgentState.IDLE
+        """Return working for the sessions in ``working``, else what was set, else starting."""
+        if folder.name in self.working:
+            return AgentState.WORKING
+        return self.states.get(folder.name, AgentState.STARTING)
 
     def silent(self, folder: Path, offer: str) -> str | None:
-        """Return the ending that was set for an offer."""
+        """Return what was set for the offer."""
         return self.endings.get(offer)
 
     def line(self, offer: str, task_file: Path) -> str:
-        """Return the line that `type` understands."""
+        """Return the task line."""
         return f"task {offer} {task_file}"
 
     def notice(self, text: str) -> str:
-        """Return a line that is no task."""
-        return f"notice {text}"
+        """Return the notice line."""
+        return f"notice {one_line(text)}"
 
     def diagnose(self) -> list[Finding]:
-        """Nothing can be wrong with it."""
-        return []
+        """Say that no program is run."""
+        return [Finding(type="agent", severity=Severity.OK, message="workers are played in memory")]
+
+    def _started(self, name: str, started: Started) -> None:
+        self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
+
+    def _typed(self, name: str, text: str) -> None:
+        task = re.fullmatch(r"task (\S+) (.+)", text)
+        folder = self._folders.get(name)
+        if not task or not folder or not self.accepts:
+            return
+        if not mailbox.accept(folder, task[1]):
+            self.refused.append((name, task[1]))
+            return
+        self.received.append((name, task[1]))
+        self.work(name, task[1], Path(task[2]).read_bytes().decode())

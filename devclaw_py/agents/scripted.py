@@ -15,6 +15,7 @@ from pathlib import Path
 import devclaw_py
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Launch, Workplace
+from devclaw_py.agents.scripted_loop import NOTICE, TASK
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.settings import AgentSettings
@@ -22,7 +23,6 @@ from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals import processes
 
 LOOP = "devclaw_py.agents.scripted_loop"
-TASK, NOTICE = "devclaw-task", "devclaw-notice"
 STATES = {"idle": AgentState.IDLE, "working": AgentState.WORKING}
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import termios
 import time
@@ -106,7 +105,7 @@ class Loop:
             _write(RESET)
         return {"code": code, "signal": None} if code >= 0 else {"code": None, "signal": -code}
 
-    def _end_family(self, program: subprocess.Popen[bytes]) -> None:
+    def _end_family(self, program: proc.Program) -> None:
         """Let nothing that the program started work on beside the next one, a daemon neither."""
         _signal(program.pid, signal.SIGHUP)
         deadline = time.monotonic() + GRACE_S
@@ -175,7 +174,7 @@ def _no_stop() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _group_lives(program: subprocess.Popen[bytes]) -> bool:
+def _group_lives(program: proc.Program) -> bool:
     program.poll()
     return _signal(program.pid, 0)
 

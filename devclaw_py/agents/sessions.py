@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import Agent, Workplace
 from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.agents.surroundings import base_environment, session_limit
-from devclaw_py.errors import DeliveryUnconfirmed, ProjectBusy, SessionFailed, WorkerBusy
+from devclaw_py.agents.turn import files_of, turn
+from devclaw_py.errors import DeliveryUnconfirmed, SessionFailed, WorkerBusy
 from devclaw_py.kernel.clock import Clock
-from devclaw_py.kernel.locks import hold
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.settings import Settings
 from devclaw_py.terminals import processes
 from devclaw_py.terminals.base import Terminal, TerminalSession
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-USED = "used"
 GRACE_S = 2.0
 TELL_WAIT_S = 1.0
 POLL_S = 0.02
+ACCEPT_POLL_S = 0.003
 CHECK_ALIVE_S = 1.0
 LAST_LINES = 15
 
@@ -86,7 +86,8 @@ class Sessions:
         """
         name = place.session
         here = place.model_copy(update={"folder": self.folder(name)})
-        mailbox.make(here.folder)
+        with files_of(name):
+            mailbox.make(here.folder)
         with self._typing(name):
             look = self._settled(name)
             if look.status is LookStatus.IDLE:
@@ -95,7 +96,8 @@ class Sessions:
             if look.status is LookStatus.WORKING:
                 raise WorkerBusy(f"the session {name} is still working; pick up again when it is idle")
             if look.status is LookStatus.UNKNOWN:
-                raise SessionFailed(f"{name} is alive and says nothing of itself", hint=self._attach_hint(name))
+                attach = " ".join(self.terminal.attach_command(name))
+                raise SessionFailed(f"{name} is alive and says nothing of itself", hint=f"look at it: {attach}")
             if look.status is LookStatus.DEAD:
                 self.save_screen(name)
             return self._begin(here, keep)
@@ -140,7 +142,7 @@ class Sessions:
             if now - asked >= CHECK_ALIVE_S:
                 asked = now
                 self._check_alive(name, offer)
-            self._clock.sleep(POLL_S)
+            self._clock.sleep(ACCEPT_POLL_S)
 
     def clear(self, name: str) -> None:
         """Empty the session's input line."""
@@ -152,7 +154,7 @@ class Sessions:
         """Type a line that is no task; False when the session is not alive or could not be told."""
         with suppress(SessionFailed):
             session = self.terminal.find(name)
-            if session is not None and session.alive and self.folder(name).exists():
+            if session and session.alive and self.folder(name).exists():
                 with self._typing(name, wait_s=TELL_WAIT_S):
                     self.terminal.send(name, self.agent.notice(text))
                 return True
@@ -171,11 +173,7 @@ class Sessions:
             self._end(name)
 
     def token(self, name: str) -> str:
-        """Return the session's token.
-
-        Raises:
-            SessionFailed: it has none.
-        """
+        """Return the session's token; `SessionFailed` when it has none."""
         token = tokens.of(self.folder(name))
         if token is None:
             raise SessionFailed(f"{name} has no token: it was never started or was put to sleep")
@@ -228,7 +226,8 @@ class Sessions:
         self._end(name)
         tokens.give(place)
         try:
-            with self._locked(self.root / "starting.lock", self._settings.timeouts.lock_s, name):
+            lock_s = self._settings.timeouts.lock_s
+            with turn(self.root / "starting.lock", wait_s=lock_s, session=name, clock=self._clock):
                 self._make_room(keep | {name})
                 marks = {"project": place.project, "role": place.role.value, "tier": place.tier.value}
                 self.terminal.start(name, cwd=place.worktree, argv=launch.argv, env=launch.env, marks=marks)
@@ -257,7 +256,7 @@ class Sessions:
         alive = {name: look for name, look in self.looks().items() if look.status is not LookStatus.DEAD}
         limit = session_limit(self._settings.limits.sessions, alive=len(alive))
         idle = [name for name, look in alive.items() if look.status is LookStatus.IDLE and name not in keep]
-        sleepers = sorted(idle, key=self._last_used)
+        sleepers = sorted(idle, key=lambda name: mailbox.last_used(self.folder(name)))
         for _ in range(len(alive) - limit + 1):
             if not any(self._put_to_sleep(sleepers.pop(0)) for _ in list(sleepers)):
                 raise WorkerBusy(
@@ -288,36 +287,14 @@ class Sessions:
 
     def _last_lines(self, name: str) -> str:
         try:
-            return " | ".join(self.terminal.screen(name).strip().splitlines()[-LAST_LINES:]) or "nothing"
+            said = [line.strip() for line in self.terminal.screen(name).splitlines() if line.strip()]
+            return " | ".join(said[-LAST_LINES:]) or "nothing"
         except SessionFailed:
             return "nothing that could be read"
 
-    def _last_used(self, name: str) -> float:
-        try:
-            return (self.folder(name) / USED).stat().st_mtime
-        except OSError:
-            return 0.0
-
     def _touch(self, name: str) -> None:
-        file = self.folder(name) / USED
-        file.touch(mode=0o600)
-        at = self._clock.now().timestamp()
-        os.utime(file, (at, at))
+        mailbox.touch(self.folder(name), self._clock.now().timestamp())
 
-    def _attach_hint(self, name: str) -> str:
-        return f"look at it with: {' '.join(self.terminal.attach_command(name))}"
-
-    @contextmanager
-    def _typing(self, name: str, *, wait_s: float | None = None) -> Iterator[None]:
+    def _typing(self, name: str, *, wait_s: float | None = None) -> AbstractContextManager[None]:
         limit_s = self._settings.timeouts.lock_s if wait_s is None else wait_s
-        with self._locked(self.folder(name) / f"{name}.lock", limit_s, name):
-            yield
-
-    @contextmanager
-    def _locked(self, path: Path, wait_s: float, name: str) -> Iterator[None]:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(hold(path, wait_s=wait_s, holder=name, clock=self._clock))
-            except ProjectBusy as error:
-                raise SessionFailed(f"{name} is being used by another devclaw: {error}") from error
-            yield
+        return turn(self.folder(name) / f"{name}.lock", wait_s=limit_s, session=name, clock=self._clock)

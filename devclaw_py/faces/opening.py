@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from devclaw_py.app import App, open_app
-from devclaw_py.errors import NotAllowed
+from devclaw_py.errors import ConfigError, NotAllowed
 from devclaw_py.kernel import faults
-from devclaw_py.kernel.config import find_workspace, load
+from devclaw_py.kernel.config import Loaded, find_workspace, load
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
+from devclaw_py.model.settings import NotifySettings, Settings
 
 # Which parameter a worker's environment fills in, per tool.
 FROM_ENVIRONMENT = {
@@ -20,15 +21,57 @@ FROM_ENVIRONMENT = {
 }
 
 
+def locate(flag: str | Path | None, environ: Mapping[str, str]) -> Path:
+    """Return the workspace that is meant.
+
+    Raises:
+        ConfigError: a file stands in its place, or the current folder is gone.
+    """
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise ConfigError("the current folder does not exist any more", hint="change into another one") from None
+    return find_workspace(flag, environ, here)
+
+
+def settings_of(flag: str | Path | None, environ: Mapping[str, str]) -> tuple[Path, Loaded]:
+    """Return the workspace and its settings, each with where it came from.
+
+    Raises:
+        ConfigError: a setting cannot be used; names file, line and key.
+    """
+    workspace = locate(flag, environ)
+    return workspace, load(workspace, environ)
+
+
 def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -> App:
     """Return the hands of the workspace that is meant.
 
     Raises:
         ConfigError: a setting cannot be used; names file, line and key.
     """
-    workspace = find_workspace(flag, environ, Path.cwd())
+    workspace, loaded = settings_of(flag, environ)
     points = faults.from_environment(environ)
-    return open_app(workspace, load(workspace, environ).settings, environ=environ, faults=points)
+    return open_app(workspace, loaded.settings, environ=environ, faults=points)
+
+
+def open_to_look(flag: str | Path | None, environ: Mapping[str, str]) -> App:
+    """Return hands for looking only: a notifier that cannot be used is no hindrance.
+
+    Raises:
+        ConfigError: a setting has no meaning at all.
+    """
+    workspace, loaded = settings_of(flag, environ)
+    return hands_to_look(workspace, loaded.settings, environ)
+
+
+def hands_to_look(workspace: Path, settings: Settings, environ: Mapping[str, str]) -> App:
+    """Return the hands of a workspace, a silent notifier in the place of one that cannot be used."""
+    try:
+        return open_app(workspace, settings, environ=environ)
+    except ConfigError:
+        silent = settings.model_copy(update={"notify": NotifySettings()})
+        return open_app(workspace, silent, environ=environ)
 
 
 def who_calls(app: App, environ: Mapping[str, str]) -> Caller:
@@ -54,6 +97,18 @@ def who_calls(app: App, environ: Mapping[str, str]) -> Caller:
     return Caller(
         kind=CallerKind.WORKER, group_id=place.group_id, role=place.role, tier=place.tier, session=place.session
     )
+
+
+def require_person(app: App, environ: Mapping[str, str], deed: str) -> Caller:
+    """Return the human who calls.
+
+    Raises:
+        NotAllowed: a worker calls; ``deed`` is no business of its.
+    """
+    caller = who_calls(app, environ)
+    if caller.kind is CallerKind.WORKER:
+        raise NotAllowed(f"{caller} may not {deed}; that is for people", hint="report with task_complete")
+    return caller
 
 
 def _unknown(found: str) -> NotAllowed:

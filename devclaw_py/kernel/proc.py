@@ -22,6 +22,12 @@ class Done:
     err: str
 
 
+AFTER_KILL_S = 1.0
+
+Program = subprocess.Popen[bytes]
+"""A program that runs beside this one."""
+
+
 class NotAnswered(Exception):
     """The program could not be started, or did not end in time and was killed."""
 
@@ -62,7 +68,9 @@ def run(
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            # A child that has left the group may hold the pipes for ever; its output is of no use to anybody.
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=AFTER_KILL_S)
             raise NotAnswered(f"{argv[0]} did not end within {timeout_s:g} s and was killed") from None
     return Done(process.returncode, _text(out), _text(err))
 
@@ -71,7 +79,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="backslashreplace")
 
 
-def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: Path) -> subprocess.Popen[bytes]:
+def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: Path) -> Program:
     """Start a program in a process group of its own, on this process's terminal, and return at once.
 
     ``stdin`` is the file it reads. There is no time limit: the caller waits and ends the group.

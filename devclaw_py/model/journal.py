@@ -15,8 +15,9 @@ from devclaw_py.model.pipeline import Result, Role, State, Tier
 class Intent(Value):
     """An operation begun. Written before its first effect, marked after each, deleted with its audit line.
 
-    ``phase`` counts the rows whose effect is known to have happened; the row after it may have happened. ``undoing``
-    is set before the first undo and never taken back. ``next_try`` is set when the intent is parked.
+    ``phase`` is the last row whose effect is known to have happened, row 1 being the intent itself; the row after it
+    may have happened. ``undoing`` is set before the first undo and never taken back. ``next_try`` is set when the
+    intent is parked.
     """
 
     op: str
@@ -31,7 +32,7 @@ class Intent(Value):
     source: State | None = None
     target: State | None = None
     payload: dict[str, Any] = Field(default_factory=dict)
-    phase: int = 0
+    phase: int = 1
     undoing: bool = False
     caller: str = ""
     owner: int = 0

@@ -149,7 +149,6 @@ def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Rep
             "reason": "" if report.result in (Result.DONE, Result.PASS) else report.summary,
             "requestId": call.request_id,
         },
-        phase=1,
         caller=str(call.caller),
         owner=os.getpid(),
         at=app.clock.now(),

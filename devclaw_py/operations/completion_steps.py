@@ -67,7 +67,8 @@ def _plan(app: App, intent: Intent) -> Intent:
         return intent
     issue, _ = source_of(intent)
     message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
-    plan = app.work.plan_merge(project, branch=_branch(app, intent), tested=tested, message=message)
+    branch = _branch(app, intent)
+    plan = app.work.plan_merge(project, branch=branch, tested=tested, message=message, at=intent.at)
     if plan.kind is MergeKind.WAITING:
         raise Waits(
             f"the tested work of #{issue} waits to be merged: {plan.reason}",

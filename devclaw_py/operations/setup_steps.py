@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tomlkit
-
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import ConfigError
@@ -63,6 +61,9 @@ def _settings(app: App, intent: Intent) -> Intent:
     models = intent.payload["models"]
     if not models:
         return intent
+    # Here, because no other call of a tool needs it and each is a process of its own.
+    import tomlkit
+
     path = app.workspace / SETTINGS_FILE
     try:
         document = tomlkit.parse((files.read(path) or b"").decode("utf-8"))

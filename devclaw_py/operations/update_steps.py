@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
+from devclaw_py.agents.base import Workplace
+from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow
-from devclaw_py.model.pipeline import State
+from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import project_of, tracker_of
-from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.operations.shared import project_of, seat_of, tracker_of
+from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
+
+UNUSED = frozenset({LookStatus.ABSENT, LookStatus.DEAD})
 
 # What the payload of these operations holds:
 #   takes     states that are taken off, found when the operation was decided
@@ -23,6 +28,9 @@ from devclaw_py.rules.labels import states_in
 #   notice    what the worker of the released seat is told
 #   stops     whether that worker's session is ended
 #   reason    why the attempt of the released seat ended
+#   resumes   the seat keeps its task: its dead session is continued, and told so
+#   seats     whether the seat is given the intent's attempt instead of being released
+#   wish      whether the task is to be picked up again by the same role
 # The intent's role, tier, session and attempt are those of the seat that is released, or None.
 
 
@@ -33,6 +41,52 @@ def _number(intent: Intent) -> int:
 
 def _takes(intent: Intent) -> tuple[State, ...]:
     return tuple(State(word) for word in intent.payload.get("takes", ()))
+
+
+def _keeps(intent: Intent) -> bool:
+    """Whether the worker goes on with its task."""
+    return bool(intent.payload.get("resumes") or intent.payload.get("seats"))
+
+
+def _resume(app: App, intent: Intent) -> Intent:
+    if not intent.payload.get("resumes"):
+        return intent
+    project = project_of(app, intent)
+    _, _, role, tier, session = seat_of(intent)
+    if app.sessions.look(session).status not in UNUSED:
+        raise Conflict(f"the session {session} lives again; nothing was changed")
+    intent = note(app, intent.knowing(starts=True))
+    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=_in_use(app))
+    return intent.knowing(sessionAction=action.value)
+
+
+def _sleep_again(app: App, intent: Intent) -> None:
+    """Stop a session that was resumed and never told what to do, so that it is found dead again."""
+    if intent.payload.get("starts") and intent.session is not None:
+        app.sessions.stop(intent.session)
+
+
+def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) -> Workplace:
+    """Return where the worker of a seat lives."""
+    return Workplace(
+        session=session,
+        workspace=app.workspace,
+        group_id=project.group_id,
+        project=project.name,
+        role=role,
+        tier=tier,
+        model=app.model_of(project, tier),
+        worktree=app.work.desk(project, role, tier).worktree,
+        folder=app.sessions.folder(session),
+    )
+
+
+def _in_use(app: App) -> frozenset[str]:
+    """Return the sessions that hold a task or are about to be given one."""
+    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
+    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
+    named += [intent.session for intent in app.store.journal.intents()]
+    return frozenset(name for name in named if name is not None)
 
 
 def _take(app: App, intent: Intent) -> Intent:
@@ -54,13 +108,18 @@ def _check_nobody_else(intent: Intent, found: tuple[State, ...]) -> None:
 
 
 def _give_back(app: App, intent: Intent) -> None:
-    """Put the labels back that were taken, unless somebody else's stands there now."""
+    """Put the labels back that were taken, unless somebody else's stands there now.
+
+    Where the target stood already there is nothing to go back to: to put ours again would make it the newer one.
+    """
+    if intent.payload.get("stood"):
+        return
     tracker = tracker_of(app, intent)
     found = states_in(tracker.get(_number(intent)).labels)
     if all(state is intent.target for state in found):
         for state in _takes(intent):
             tracker.put(_number(intent), state)
-    if intent.target is not None and intent.target in found and not intent.payload.get("stood"):
+    if intent.target is not None and intent.target in found:
         tracker.take(_number(intent), intent.target)
 
 
@@ -72,8 +131,10 @@ def _put(app: App, intent: Intent) -> Intent:
 
 
 def _put_stands(app: App, intent: Intent) -> Intent | None:
+    if intent.target is None:
+        return intent
     found = states_in(tracker_of(app, intent).get(_number(intent)).labels)
-    return intent if intent.target is None or found == (intent.target,) else None
+    return intent if found == (intent.target,) else None
 
 
 def _issue(app: App, intent: Intent) -> Intent:
@@ -99,24 +160,44 @@ def _commented(app: App, intent: Intent) -> Intent | None:
 
 
 def _seat(app: App, intent: Intent) -> Intent:
-    role = intent.role
-    if role is not None:
-
-        def free(project: Project) -> Project:
-            seat = project.seat(role)
-            mine = seat.issue == intent.issue and intent.attempt in (None, seat.attempt)
-            return project.with_seat(role, seat.release()) if mine else project
-
-        app.store.registry.change(intent.group_id, free)
+    if intent.role is not None and not intent.payload.get("resumes"):
+        edit = _reseated if intent.payload.get("seats") else _released
+        app.store.registry.change(intent.group_id, lambda project: edit(intent, project))
     return intent
+
+
+def _released(intent: Intent, project: Project) -> Project:
+    assert intent.role is not None
+    seat = project.seat(intent.role)
+    mine = seat.issue == intent.issue and intent.attempt in (None, seat.attempt)
+    return project.with_seat(intent.role, seat.release()) if mine else project
+
+
+def _reseated(intent: Intent, project: Project) -> Project:
+    issue, attempt, role, tier, session = seat_of(intent)
+    seat = project.seat(role)
+    if seat.active and seat.issue != issue:
+        return project
+    since, previous = datetime.fromisoformat(intent.payload["since"]), State(intent.payload["previous"])
+    taken = seat.take(issue, tier=tier, session=session, attempt=attempt, previous_state=previous, at=since)
+    return project.with_seat(role, taken)
 
 
 def _tell(app: App, intent: Intent) -> Intent:
-    if intent.session is not None and intent.payload.get("stops"):
-        app.sessions.stop(intent.session)
-    elif intent.session is not None and intent.payload.get("notice"):
+    if intent.session is None:
+        return intent
+    if intent.payload.get("stops"):
+        _put_to_rest(app, intent.session)
+    elif intent.payload.get("notice"):
         app.sessions.tell(intent.session, intent.payload["notice"])
     return intent
+
+
+def _put_to_rest(app: App, session: str) -> None:
+    """End what a dead session has left behind; one that lives again belongs to a later task."""
+    if app.sessions.look(session).status in UNUSED:
+        app.sessions.save_screen(session)
+        app.sessions.stop(session)
 
 
 def _finish(app: App, intent: Intent) -> Closing:
@@ -131,10 +212,22 @@ def _finish(app: App, intent: Intent) -> Closing:
             key=f"{intent.op}:told", group_id=intent.group_id, announcement=announcement, at=app.clock.now()
         )
         rows = (row,)
-    return Closing(facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), answer=answer)
+    return Closing(
+        facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), wish=_wish(app, intent), answer=answer
+    )
+
+
+def _wish(app: App, intent: Intent) -> Wish | None:
+    if intent.role is None or intent.issue is None or not intent.payload.get("wish"):
+        return None
+    tier = intent.tier if intent.role is Role.DEV else None
+    now = app.clock.now()
+    return Wish(group_id=intent.group_id, issue=intent.issue, role=intent.role, tier=tier, cause=intent.kind, at=now)
 
 
 def _ended(app: App, intent: Intent) -> Attempt | None:
+    if intent.issue is None or _keeps(intent):
+        return None
     for attempt in app.store.journal.attempts(intent.group_id, intent.issue):
         if attempt.number == intent.attempt and attempt.role is intent.role and attempt.ended is None:
             return attempt.model_copy(
@@ -147,24 +240,26 @@ def _undone(app: App, intent: Intent) -> Closing:
     return Closing(facts={**intent.payload.get("audit", {}), "undone": True})
 
 
-def _operation(kind: str) -> Operation:
+def _operation(kind: str, *before: Step) -> Operation:
+    row = 2 + len(before)
     return Operation(
         kind=kind,
         first="intent",
         steps=(
-            Step(2, "take", _take, never, _give_back),
-            Step(3, "put", _put, _put_stands, _give_back),
-            Step(4, "issue", _issue, never),
-            Step(5, "comment", _comment, _commented),
-            Step(6, "seat", _seat, never),
-            Step(7, "tell", _tell, never),
+            *before,
+            Step(row, "take", _take, never, _give_back),
+            Step(row + 1, "put", _put, _put_stands, _give_back),
+            Step(row + 2, "issue", _issue, never),
+            Step(row + 3, "comment", _comment, _commented),
+            Step(row + 4, "seat", _seat, never),
+            Step(row + 5, "tell", _tell, never),
         ),
         # Once the new label stands the rest can only follow; before that the old ones are put back.
-        committed=lambda app, intent: not intent.undoing and intent.phase >= 3,
+        committed=lambda app, intent: not intent.undoing and intent.phase >= row + 1,
         finish=_finish,
         undone=_undone,
     )
 
 
 UPDATE = _operation("update")
-HEALTH = _operation("health")
+HEALTH = _operation("health", Step(2, "resume", _resume, never, _sleep_again))

@@ -9,6 +9,7 @@ from devclaw_py.app import App
 from devclaw_py.errors import Broken, DevClawError, Outside, ProjectBusy, WorkerBusy
 from devclaw_py.model.caller import CHAIN, Caller
 from devclaw_py.model.journal import AuditLine, Wish
+from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.operations.pickup import pick_up
 from devclaw_py.operations.steps import Call
 
@@ -21,9 +22,24 @@ def new_op() -> str:
     return secrets.token_hex(8)
 
 
-def carry_out(app: App, group_id: str, *, caller: Caller = CHAIN) -> list[dict[str, Any]]:
-    """Try every wish of the project once; say for each whether it was dispatched, waits or was dropped."""
-    return [_try(app, wish, caller) for wish in app.store.journal.wishes(group_id)]
+def carry_out(
+    app: App, group_id: str, *, caller: Caller = CHAIN, own_session: str | None = None
+) -> list[dict[str, Any]]:
+    """Try every wish of the project once; say for each whether it was dispatched, waits or was dropped.
+
+    ``own_session`` is the session in which this very call runs: a wish for it would wait for its own end, so it is
+    left to the next call or the heartbeat.
+    """
+    wishes = app.store.journal.wishes(group_id)
+    return [_try(app, wish, caller) for wish in wishes if own_session is None or _session(app, wish) != own_session]
+
+
+def _session(app: App, wish: Wish) -> str | None:
+    """Return the session that a wish is for, or None when its tier has yet to be chosen."""
+    tier = Tier.QA if wish.role is Role.QA else wish.tier
+    if tier is None:
+        return None
+    return app.work.desk(app.store.registry.get(wish.group_id), wish.role, tier).session
 
 
 def _try(app: App, wish: Wish, caller: Caller) -> dict[str, Any]:

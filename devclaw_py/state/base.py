@@ -170,7 +170,7 @@ class Journal(Protocol):
         ...
 
     def keep_answer(self, group_id: str, request_id: str, answer: dict[str, object]) -> None:
-        """Keep the answer of a call that had no operation of its own; the first one under a request id stays."""
+        """Keep a call's answer under its request id; a fuller or a later one of the same call replaces it."""
         ...
 
     def first_seen(self, session: str, name: str) -> bool:

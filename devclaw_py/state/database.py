@@ -10,7 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from devclaw_py.errors import ConfigError, DevClawError, Internal, ProjectBusy, StateCorrupt
+from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.kernel.files import folder
+from devclaw_py.kernel.locks import POLL_S
 
 VERSION = 1
 
@@ -113,12 +115,24 @@ class Database:
                 self._path or ":memory:", timeout=self._busy_s, isolation_level=None, check_same_thread=False
             )
             try:
-                self._prepare(connection)
+                self._prepare_in_time(connection)
             except (sqlite3.Error, DevClawError):
                 connection.close()
                 raise
             self._connection = connection
         return self._connection
+
+    def _prepare_in_time(self, connection: sqlite3.Connection) -> None:
+        # SQLite does not wait by itself when two processes switch a new file to WAL at the same time.
+        clock = SystemClock()
+        deadline = clock.monotonic() + self._busy_s
+        while True:
+            try:
+                return self._prepare(connection)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & PRIMARY_CODE not in BUSY or clock.monotonic() >= deadline:
+                    raise
+                clock.sleep(POLL_S)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = sqlite3.Row

@@ -146,7 +146,7 @@ class SqliteJournal:
         return found
 
     def keep_answer(self, group_id: str, request_id: str, answer: dict[str, object]) -> None:
-        """Keep the answer of a call that had no operation of its own."""
+        """Keep a call's answer under its request id."""
         with self._database.transaction() as connection:
             self._keep(connection, group_id, request_id, answer)
 
@@ -176,9 +176,8 @@ class SqliteJournal:
     def _keep(self, connection: sqlite3.Connection, group_id: str, request_id: str, answer: dict[str, object]) -> None:
         now = self._clock.now()
         connection.execute("DELETE FROM request WHERE at <= ?", (timestamp(now - ANSWERS_KEPT),))
-        # The first outcome is the one that a repetition gets.
         connection.execute(
-            "INSERT OR IGNORE INTO request VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO request VALUES (?, ?, ?, ?)",
             (group_id, request_id, timestamp(now), json.dumps(answer)),
         )
 

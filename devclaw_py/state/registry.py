@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -131,7 +131,7 @@ class StoredRegistry:
                 raise AlreadyRegistered(
                     f"the short name {project.slug} belongs to another project; choose another name"
                 )
-            short = project.slug or slug(project.name, taken)
+            short = project.slug or _free_slug(project.name, project.group_id, taken)
             entries[project.group_id] = project.model_copy(update={"slug": short}).on_disk()
 
     def remove(self, group_id: str) -> Project:
@@ -183,7 +183,7 @@ class StoredRegistry:
         taken = _slugs(entries)
         for group_id, entry in entries.items():
             if not entry.get("slug") and isinstance(entry.get("name"), str):
-                short = slug(entry["name"], taken)
+                short = _free_slug(entry["name"], group_id, taken)
                 taken.add(short)
                 entries[group_id] = {**entry, "slug": short}
         return entries, old
@@ -225,6 +225,12 @@ def _entry(group_id: str, entries: Entries) -> Entries:
 
 def _slugs(entries: Entries) -> set[str]:
     return {entry["slug"] for entry in entries.values() if entry.get("slug") and isinstance(entry["slug"], str)}
+
+
+def _free_slug(name: str, group_id: str, taken: set[str]) -> str:
+    # A third project of one name gets the same digits as the second: its group tells it apart.
+    names = chain([name, f"{name} {group_id}"], (f"{name} {group_id} {number}" for number in count(2)))
+    return next(short for short in (slug(candidate, taken) for candidate in names) if short not in taken)
 
 
 def _without_nulls(entry: Mapping[str, Any]) -> Entries:

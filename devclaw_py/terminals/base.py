@@ -50,7 +50,8 @@ class Terminal(Protocol):
     def start(
         self, name: str, *, cwd: Path, argv: Sequence[str], env: Mapping[str, str], marks: Mapping[str, str]
     ) -> TerminalSession:
-        """Start ``argv`` in a new session, replacing a dead one of the name. ``env`` is its whole environment.
+        """Start ``argv`` in a new session, replacing a dead one of the name. ``env`` is its whole environment,
+        but for what describes the terminal itself (TERM).
 
         ``env`` and ``argv`` may be seen by other users of the machine: no secret goes in.
 
@@ -72,11 +73,23 @@ class Terminal(Protocol):
         ...
 
     def screen(self, name: str, *, lines: int = 200) -> str:
-        """Return the last ``lines`` lines of the session's screen, scroll-back included, without colours."""
+        """Return the last ``lines`` lines of the session's screen, scroll-back included, without colours.
+
+        Raises:
+            SessionFailed: there is no session of the name, or the terminal cannot be asked.
+        """
         ...
 
     def stop(self, name: str) -> None:
         """End the session and its program; one that is gone is no error."""
+        ...
+
+    def close(self) -> None:
+        """Let nothing of the terminal run on when its last session has ended; live sessions are left alone.
+
+        Raises:
+            SessionFailed: the terminal cannot be asked.
+        """
         ...
 
     def attach_command(self, name: str) -> list[str]:

@@ -129,6 +129,9 @@ class MemoryTerminal:
             self.panes.pop(name, None)
         self._fail("stop", acted=True)
 
+    def close(self) -> None:
+        """Nothing runs beside the sessions."""
+
     def attach_command(self, name: str) -> list[str]:
         """Return a command that says there is nothing to attach to."""
         return ["echo", f"{name} lives in memory; there is no screen to attach to"]

@@ -7,6 +7,7 @@ its Unix session, what left that by its parents, and what left those by a variab
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GRACE_S = 0.5
 KILL_S = 2.0
+POLL_S = 0.005
 
 
 def below(leader: int) -> list[psutil.Process]:
@@ -42,14 +44,15 @@ def below(leader: int) -> list[psutil.Process]:
 
 
 def alive(pid: int) -> bool:
-    """Say whether there is a process ``pid``; one that ended and was not yet waited for counts as alive."""
+    """Say whether process ``pid`` runs; one that ended and that nobody has waited for (a zombie) does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    stat = _stat(pid)
+    return stat is None or stat[0] not in "ZX"
 
 
 def marked(variable: str, value: str) -> list[psutil.Process]:
@@ -91,12 +94,21 @@ def end(processes: Iterable[psutil.Process], *, grace_s: float = GRACE_S) -> lis
     """
     import psutil
 
-    _, left = psutil.wait_procs(list(processes), timeout=grace_s)
+    left = _outlasting(list(processes), grace_s)
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    _, alive = psutil.wait_procs(left, timeout=KILL_S)
-    return [process.pid for process in alive if _runs(process)]
+    return [process.pid for process in _outlasting(left, KILL_S)]
+
+
+def _outlasting(processes: list[psutil.Process], within_s: float) -> list[psutil.Process]:
+    """Wait for the end of all; one that nobody has waited for (a zombie) has ended, its parent may never do so."""
+    deadline = time.monotonic() + within_s
+    while processes := [process for process in processes if _runs(process)]:
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(POLL_S)
+    return processes
 
 
 def _runs(process: psutil.Process) -> bool:
@@ -116,12 +128,18 @@ def _session_of(pid: int) -> int | None:
 
 
 def _parent(pid: int) -> int | None:
-    stat = Path("/proc") / str(pid) / "stat"
+    stat = _stat(pid)
+    return int(stat[1]) if stat is not None else _parent_by_psutil(pid)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Return state, parent and so on from Linux's table of processes; None where there is no such entry."""
     try:
-        # The second field is the program's name in brackets and may hold anything, brackets too.
-        return int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
+        stat = (Path("/proc") / str(pid) / "stat").read_text(errors="replace")
     except OSError:
-        return None if Path("/proc/self/stat").exists() else _parent_by_psutil(pid)
+        return None
+    # The field before is the program's name in brackets and may hold anything, brackets too.
+    return stat.rpartition(")")[2].split()
 
 
 def _parent_by_psutil(pid: int) -> int | None:

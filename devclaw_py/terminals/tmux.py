@@ -26,41 +26,14 @@ from devclaw_py.model.finding import Finding
 from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
 from devclaw_py.rules.cleaning import clean
 from devclaw_py.terminals import processes, tmux_doctor
+from devclaw_py.terminals import tmux_words as words
 from devclaw_py.terminals.base import TerminalSession
 
 if TYPE_CHECKING:
     from libtmux.common import tmux_cmd
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-GONE = re.compile(
-    r"no server running on|can't find (session|window|pane)|no current target|error connecting to .*No such file"
-)
-MARKS = ("project", "role", "tier")
-SEPARATOR = "␞"
-FIELDS = (
-    "session_name",
-    "pane_dead",
-    "pane_dead_status",
-    "pane_pid",
-    "@devclaw_workspace",
-    *(f"@devclaw_{m}" for m in MARKS),
-)
-# Our pane is the first one, whatever a person has opened beside it.
-FIRST_PANE = "#{&&:#{==:#{window_index},0},#{==:#{pane_index},0}}"
 TERM = "screen-256color"
-# No program's end closes a session; nobody's keys, variables or escape sequences reach one.
-OPTIONS = {
-    "remain-on-exit": "on",
-    "history-limit": "10000",
-    "update-environment": "",
-    "prefix": "None",
-    "prefix2": "None",
-    "destroy-unattached": "off",
-    "set-clipboard": "off",
-    "allow-rename": "off",
-    "automatic-rename": "off",
-    "status-left-length": "80",
-}
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TMUX_TMPDIR", "TZ")
 
 
@@ -84,8 +57,8 @@ def bounded_server(socket: str, *, timeout_s: float, env: Mapping[str, str]) -> 
 
     class BoundedServer(Server):
         def cmd(self, cmd: str, *args: object, target: str | int | None = None, stdin: str | None = None) -> tmux_cmd:
-            words = ["-t", str(target)] if target is not None else []
-            argv = [self.tmux_bin or "tmux", f"-L{self.socket_name}", f"-f{self.config_file}", cmd, *words]
+            aim = ["-t", str(target)] if target is not None else []
+            argv = [self.tmux_bin or "tmux", f"-L{self.socket_name}", f"-f{self.config_file}", cmd, *aim]
             argv += [str(word) for word in args]
             done = proc.run(argv, timeout_s=timeout_s, env=env, stdin=stdin)
             answer = tmux_cmd.__new__(tmux_cmd)
@@ -100,7 +73,7 @@ def bounded_server(socket: str, *, timeout_s: float, env: Mapping[str, str]) -> 
 class TmuxTerminal:
     """Implements `Terminal` with one tmux server for each workspace.
 
-    The server ends with its last session. It is started with an environment of a few harmless variables, and each
+    The server stays when its last session ends. It is started with an environment of a few harmless variables, and each
     program gets its own through ``env -i``, so nothing of the caller's environment reaches a worker.
     """
 
@@ -168,29 +141,29 @@ class TmuxTerminal:
         """Paste ``text`` through a buffer of the session's own, then press Enter in a second command."""
         session = self.find(name)
         if session is None or not session.alive:
-            state = "has ended" if session else "does not exist"
-            raise SessionFailed(f"nothing was typed into {name}: the session {state}")
-        target, buffer, cleaned = _pane(name), f"devclaw-{name}", clean(text)
+            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
+        target, buffer, cleaned = words.pane(name), f"devclaw-{name}", clean(text)
 
         if cleaned:
             load = ["load-buffer", "-b", buffer, "-"]
             paste = ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", target]
-            self._tell([_leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
-        self._tell([_leave_copy_mode(target), ["send-keys", "-t", target, "Enter"]], f"press Enter in {name}")
+            self._tell([words.leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
+        self._tell([words.leave_copy_mode(target), ["send-keys", "-t", target, "Enter"]], f"press Enter in {name}")
 
     def clear_input(self, name: str) -> None:
         """Press C-u once, out of copy mode; several in a row are taken for pasted text by Claude Code."""
-        session = self.find(name)
+        session, target = self.find(name), words.pane(name)
         if session is not None and session.alive:
-            target = _pane(name)
-            self._try([_leave_copy_mode(target), ["send-keys", "-t", target, "C-u"]], f"clear the input line of {name}")
+            self._try(
+                [words.leave_copy_mode(target), ["send-keys", "-t", target, "C-u"]], f"clear the input line of {name}"
+            )
 
     def screen(self, name: str, *, lines: int = 200) -> str:
         """Return the last lines, blank ones at the end left out."""
         if self.find(name) is None:
             raise SessionFailed(f"there is no tmux session {name} to look at")
         answer = self._tell(
-            [["capture-pane", "-p", "-t", _pane(name), "-S", f"-{lines}"]], f"read the screen of {name}"
+            [["capture-pane", "-p", "-t", words.pane(name), "-S", f"-{lines}"]], f"read the screen of {name}"
         )
         return "\n".join("\n".join(answer).rstrip().split("\n")[-lines:])
 
@@ -205,9 +178,17 @@ class TmuxTerminal:
         if left:
             raise SessionFailed(f"processes of {name} live on after SIGKILL: {', '.join(map(str, left))}")
 
+    def close(self) -> None:
+        """Let the server end as soon as it is empty; tmux itself looks, so no session can slip in between."""
+        self._try([["set-option", "-g", "exit-empty", "on"]], "let the server end with its last session")
+
     def attach_command(self, name: str) -> list[str]:
-        """Return ``tmux attach``, read-only and without a say in the window's size."""
-        return ["tmux", "-L", self.socket, "attach", "-r", "-t", f"={name}", "-f", "ignore-size"]
+        """Return ``tmux attach``, read-only and without a say in the window's size; F12 leaves.
+
+        Sessions have no prefix key, so that none is kept from a worker, and a reader's Ctrl-C goes nowhere.
+        """
+        leave = ["bind-key", "-n", "F12", "detach-client", ";"]
+        return ["tmux", "-L", self.socket, *leave, "attach", "-r", "-t", f"={name}", "-f", "ignore-size"]
 
     def diagnose(self) -> list[Finding]:
         """Look for tmux, its version, whether the server answers, and a UTF-8 locale for people who attach."""
@@ -215,7 +196,7 @@ class TmuxTerminal:
 
     def _birth(self, name: str, cwd: Path, program: Sequence[str], marks: Mapping[str, str]) -> list[list[str]]:
         width, height = str(self._settings.width), str(self._settings.height)
-        options = {**OPTIONS, "default-size": f"{width}x{height}"}
+        options = {**words.OPTIONS, "default-size": f"{width}x{height}"}
         place = ["-d", "-s", name, "-x", width, "-y", height, "-c", str(cwd).replace("#", "##")]
         return [
             ["start-server"],
@@ -223,13 +204,23 @@ class TmuxTerminal:
             ["new-session", *place, "--", *program],
             ["set-option", "-w", "-t", f"={name}:", "window-size", "manual"],
             ["set-option", "-t", f"={name}:", "@devclaw_workspace", self._workspace],
-            *(["set-option", "-t", f"={name}:", f"@devclaw_{mark}", _mark(marks.get(mark, ""))] for mark in MARKS),
+            *(
+                ["set-option", "-t", f"={name}:", f"@devclaw_{mark}", words.mark(marks.get(mark, ""))]
+                for mark in words.MARKS
+            ),
         ]
 
     def _list(self) -> list[tuple[TerminalSession, str]]:
-        wanted = SEPARATOR.join(f"#{{{field}}}" for field in FIELDS)
-        answer = self._try([["list-panes", "-a", "-f", FIRST_PANE, "-F", wanted]], "list the sessions")
-        return [_session(line) for line in answer or []]
+        rows = self._rows()
+        if any(row.unexplained for row in rows):
+            # tmux 3.3a now and then misses the end of a child until the next one ends: let one end.
+            self._try([["run-shell", "true"]], "wait for ended programs")
+            rows = self._rows()
+        return [(row.session, row.workspace) for row in rows]
+
+    def _rows(self) -> list[words.Row]:
+        answer = self._try([["list-panes", "-a", "-f", words.FIRST_PANE, "-F", words.ROW]], "list the sessions")
+        return [words.row(line) for line in answer or []]
 
     def _tell(self, chain: Sequence[Sequence[str]], what: str, *, stdin: str | None = None) -> list[str]:
         answer = self._try(chain, what, stdin=stdin)
@@ -239,22 +230,22 @@ class TmuxTerminal:
 
     def _try(self, chain: Sequence[Sequence[str]], what: str, *, stdin: str | None = None) -> list[str] | None:
         """Run a chain of tmux commands; None means that the session or the whole server is gone."""
-        words = [word for command in chain for word in (*map(_escaped, command), ";")][:-1]
+        line = [word for command in chain for word in (*map(words.escaped, command), ";")][:-1]
         try:
-            answer = self._ask(words, stdin)
+            answer = self._ask(line, stdin)
         except proc.NotAnswered as error:
             raise SessionFailed(f"tmux could not {what}: {error}; whether sessions live is unknown") from error
         if answer.returncode == 0 and not answer.stderr:
             return answer.stdout
         said = "; ".join(answer.stderr) or f"exit code {answer.returncode}"
-        if GONE.search(said):
+        if words.GONE.search(said):
             return None
         raise SessionFailed(f"tmux could not {what}: {said}; whether sessions live is unknown")
 
-    def _ask(self, words: Sequence[str], stdin: str | None) -> tmux_cmd:
+    def _ask(self, line: Sequence[str], stdin: str | None) -> tmux_cmd:
         if self._server is None:
             self._server = bounded_server(self.socket, timeout_s=self._timeout_s, env=self._env)
-        return self._server.cmd(*words, stdin=stdin)
+        return self._server.cmd(*line, stdin=stdin)
 
 
 def _client_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -263,38 +254,6 @@ def _client_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": os.defpath, **kept, "LC_ALL": "C.UTF-8", "TERM": TERM}
 
 
-def _mark(value: str) -> str:
-    return clean(value).replace("\n", " ").replace(SEPARATOR, " ")
-
-
 def _check(name: str) -> None:
     if not NAME.fullmatch(name):
         raise SessionFailed(f"{name!r} is no session name: a-z, 0-9 and - only")
-
-
-def _pane(name: str) -> str:
-    return f"={name}:0.0"
-
-
-def _leave_copy_mode(target: str) -> list[str]:
-    # What is pasted into a pane in copy mode is lost without a word.
-    return ["if-shell", "-F", "-t", target, "#{pane_in_mode}", f"send-keys -t {target} -X cancel"]
-
-
-def _escaped(word: str) -> str:
-    return word[:-1] + "\\;" if word.endswith(";") else word
-
-
-def _session(line: str) -> tuple[TerminalSession, str]:
-    fields = line.split(SEPARATOR)
-    if len(fields) != len(FIELDS):
-        raise SessionFailed(f"tmux listed a session in an unknown form: {line!r}; whether sessions live is unknown")
-    name, dead, code, pid, workspace, *marks = fields
-    session = TerminalSession(
-        name=name,
-        alive=dead == "0" and processes.alive(int(pid)),
-        exit_code=int(code) if code else None,
-        pid=int(pid),
-        marks={mark: value for mark, value in zip(MARKS, marks, strict=True) if value},
-    )
-    return session, workspace

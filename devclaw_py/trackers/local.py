@@ -19,7 +19,7 @@ from devclaw_py.trackers import local_files as files
 from devclaw_py.trackers.local_folder import Change, IssueFolder
 from devclaw_py.trackers.local_format import IssueFile, Unreadable
 from devclaw_py.trackers.local_log import HUMAN, Entry
-from devclaw_py.trackers.titles import one_line
+from devclaw_py.trackers.text import one_line, well_formed
 
 FINDING = "tracker_local"
 
@@ -60,7 +60,7 @@ class LocalTracker:
         draft = Task(
             number=0,
             title=one_line(title),
-            body=body,
+            body=well_formed(body),
             labels=distinct(filter(None, map(one_line, labels))),
             assignees=distinct(filter(None, map(one_line, assignees))),
             created=now,
@@ -93,8 +93,7 @@ class LocalTracker:
 
     def comment(self, number: int, body: str) -> Comment:
         """Add a comment."""
-        said = body.encode(errors="backslashreplace").decode()
-        comment = Comment(id=uuid.uuid4().hex, author=self._actor, body=said, at=self._clock.now())
+        comment = Comment(id=uuid.uuid4().hex, author=self._actor, body=well_formed(body), at=self._clock.now())
         line = Entry(event="comment", id=comment.id, author=comment.author, body=comment.body, at=comment.at)
         self._issues.add(number, line)
         return comment

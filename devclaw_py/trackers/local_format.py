@@ -33,7 +33,7 @@ from devclaw_py.errors import TrackerUnavailable
 from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.task import Task
 from devclaw_py.rules.labels import distinct
-from devclaw_py.trackers.titles import one_line
+from devclaw_py.trackers.text import one_line
 
 BOM = b"\xef\xbb\xbf"
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
@@ -114,7 +114,7 @@ def render(task: Task) -> bytes:
     for key, at in (("created", task.created), ("updated", task.updated)):
         if at is not None:
             head[key] = timestamp(at)
-    return _fenced(head, task.body.encode(errors="backslashreplace"))
+    return _fenced(head, task.body.encode())
 
 
 def edited(file: IssueFile, *, number: int, labels: tuple[str, ...], closed: bool, updated: datetime) -> bytes:

@@ -11,7 +11,7 @@ from devclaw_py.kernel.clock import Clock, SystemClock
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.task import Comment, LabelEvent, Task
 from devclaw_py.rules.labels import carries, distinct, same, states_in, without
-from devclaw_py.trackers.titles import one_line
+from devclaw_py.trackers.text import one_line, well_formed
 
 
 @dataclass
@@ -157,7 +157,7 @@ class MemoryTracker:
                 number=number,
                 title=one_line(title),
                 url=f"memory://{self._name}/{number}",
-                body=body,
+                body=well_formed(body),
                 assignees=distinct(assignees),
                 created=now,
                 updated=now,
@@ -168,6 +168,7 @@ class MemoryTracker:
             return self._issues[number].task
 
     def _label(self, number: int, label: str, *, added: bool, actor: str) -> frozenset[str]:
+        label = one_line(label)
         with self._lock:
             issue = self._issue(number)
             labels = issue.task.labels
@@ -181,7 +182,9 @@ class MemoryTracker:
     def _comment(self, number: int, body: str, author: str) -> Comment:
         with self._lock:
             comments = self._issue(number).comments
-            comment = Comment(id=f"{number}-{len(comments) + 1}", author=author, body=body, at=self._clock.now())
+            comment = Comment(
+                id=f"{number}-{len(comments) + 1}", author=author, body=well_formed(body), at=self._clock.now()
+            )
             comments.append(comment)
             return comment
 

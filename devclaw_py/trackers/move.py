@@ -83,7 +83,7 @@ def taken(tracker: IssueProvider, number: int, source: State, *, since: datetime
     event = tracker.last_event(number, source)
     if event is not None and event.added:
         raise TrackerUnavailable(
-            f"issue #{number} in {tracker.where()} lacks {source}; its history does not say yet who took it off"
+            f"issue #{number} in {tracker.where()} does not carry {source}; its history does not say yet who took it"
         )
     if event is None or not _ours_since(event, since):
         raise Moved(number, source, ())

@@ -5,6 +5,7 @@ Adapters: `work.git` and `work.memory`. Nothing here ever deletes a commit or ov
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -131,8 +132,11 @@ class Work(Protocol):
         """Fetch and plain push of the branch where there is a remote; warn of no commits or a dirty worktree."""
         ...
 
-    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
-        """Compute the merge of ``tested`` into the base branch without touching any ref or checkout."""
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
+        """Compute the merge of ``tested`` into the base branch without touching any ref or checkout.
+
+        ``at`` is the merge commit's date: the same plan made again after a crash is the same commit.
+        """
         ...
 
     def publish(self, project: Project, plan: MergePlan) -> None:
@@ -147,8 +151,8 @@ class Work(Protocol):
         """Say whether exactly ``plan.commit`` is the base's head or in its first-parent history, checkout following."""
         ...
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         ...
 
     def diagnose(self, project: Project | None) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from devclaw_py.kernel.clock import Clock, SystemClock
@@ -66,9 +67,9 @@ class GitWork:
         """Push the branch where there is a remote; see the port."""
         return keep(self._repo(project), desk.worktree, branch)
 
-    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge aside; see the port."""
-        return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message)
+        return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message, at=at)
 
     def publish(self, project: Project, plan: MergePlan) -> None:
         """Move the base branch; see the port."""
@@ -78,12 +79,12 @@ class GitWork:
         """Say whether the plan was carried out; see the port."""
         return Merger(self._repo(project)).published(plan)
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         repo = self._repo(project)
         name = _existing(repo, issue)
         head = repo.head(name) if name else None
-        return head is not None and repo.contains(repo.base(), head)
+        return head not in (None, start) and repo.contains(repo.base(), head)
 
     def diagnose(self, project: Project | None) -> list[Finding]:
         """Return what doctor should say about git and a project's repository."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from devclaw_py.work.repo import Repo
 
@@ -26,10 +27,12 @@ def known(repo: Repo) -> bool:
     return not any(answers)
 
 
-def commit_tree(repo: Repo, tree: str, parents: Sequence[str], message: str) -> str:
-    """Make a commit object; no ref, index or file changes, and no hook runs."""
+def commit_tree(repo: Repo, tree: str, parents: Sequence[str], message: str, *, at: datetime | None = None) -> str:
+    """Make a commit object, dated ``at`` or now; no ref, index or file changes, and no hook runs."""
     named = [argument for parent in parents for argument in ("-p", parent)]
-    extra = {} if known(repo) else FALLBACK
+    extra = {} if known(repo) else dict(FALLBACK)
+    if at is not None:
+        extra |= dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{int(at.timestamp())} +0000")
     done = repo.run(
         "commit-tree", tree, *named, "-F", "-", asked=f"make a commit in {repo.path}", stdin=message, extra=extra
     )

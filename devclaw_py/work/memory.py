@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
@@ -159,7 +160,7 @@ class MemoryWork:
         repo.remote[branch] = commit
         return Kept(commit=commit, pushed=True, warnings=tuple(warnings))
 
-    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str) -> MergePlan:
+    def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Return the plan that the repository's scripted fields ask for."""
         repo = self._open(project)
         base, head = repo.base[-1], repo.branches.get(branch)
@@ -191,11 +192,11 @@ class MemoryWork:
         """Say whether the plan's commit is in the base's first-parent history."""
         return plan.commit in self._open(project).base
 
-    def merged(self, project: Project, issue: int) -> bool:
-        """Say whether the task's branch exists and is contained in the base branch."""
+    def merged(self, project: Project, issue: int, *, start: str | None = None) -> bool:
+        """Say whether the task's branch exists and is contained in the base branch; not while it is at ``start``."""
         repo = self._open(project)
-        name = _existing(repo, issue)
-        return name is not None and repo.contains(repo.base[-1], repo.branches[name])
+        head = repo.branches.get(_existing(repo, issue) or "")
+        return head not in (None, start) and repo.contains(repo.base[-1], head)
 
     def diagnose(self, project: Project | None) -> list[Finding]:
         """Say that all is well, or what is ``broken``."""

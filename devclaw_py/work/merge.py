@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from devclaw_py.errors import RepositoryError
@@ -35,7 +36,7 @@ class Merger:
 
     repo: Repo
 
-    def plan(self, *, branch: str, tested: str, message: str) -> MergePlan:
+    def plan(self, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge of the tested commit; see the port."""
         base, head = self.repo.base(), self.repo.head(branch)
         if head is None:
@@ -47,7 +48,7 @@ class Merger:
             return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"{branch} has no commit over the base branch")
         if head != commit:
             return MergePlan(kind=MergeKind.NEWER, base=base, reason=self._newer(branch, head, commit))
-        return self._merge(base, commit, message)
+        return self._merge(base, commit, message, at)
 
     def publish(self, plan: MergePlan) -> None:
         """Move the base branch from the plan's base to its commit; see the port."""
@@ -85,7 +86,7 @@ class Merger:
         listed = self.repo.run("log", "--format=%h %s", f"-{LISTED}", f"{tested}..{head}", asked=asked).out
         return f"{branch} has commits after the tested one {tested[:12]}: " + "; ".join(listed.splitlines())
 
-    def _merge(self, base: str, tested: str, message: str) -> MergePlan:
+    def _merge(self, base: str, tested: str, message: str, at: datetime) -> MergePlan:
         asked = f"merge {tested[:12]} into {self.repo.base_branch} aside"
         if self.repo.run("merge-base", base, tested, asked=asked, codes=(0, 1)).code:
             return MergePlan(kind=MergeKind.CONFLICT, base=base, reason="the branches have no common history")
@@ -96,7 +97,7 @@ class Merger:
             found = tuple(dict.fromkeys(paths))
             return MergePlan(kind=MergeKind.CONFLICT, base=base, paths=found, reason=f"conflicts in {', '.join(found)}")
 
-        commit = identity.commit_tree(self.repo, tree, [base, tested], message)
+        commit = identity.commit_tree(self.repo, tree, [base, tested], message, at=at)
         return self._waiting(base, commit) or MergePlan(kind=MergeKind.CLEAN, base=base, commit=commit)
 
     def _waiting(self, base: str, commit: str) -> MergePlan | None:

@@ -145,7 +145,7 @@ def open_repo(git: Git, project: Project) -> Repo:
         raise RepositoryError(f"{asked}: {path} is no repository's top folder; run git init there, or register another")
     if done.code:
         raise RepositoryError(f"{asked}: git in {path} said: {done.err.strip()}")
-    common, bare, inside = done.out.splitlines()
+    common, bare, inside = done.out.rstrip("\n").rsplit("\n", 2)
     if "true" in (bare, inside):
         raise RepositoryError(f"{asked}: {path} is bare; register a clone that has a checkout")
     return Repo(git, path, Path(common), project.base_branch)

@@ -214,3 +214,27 @@ def test_a_session_of_somebody_else_is_not_listed(lab: Lab) -> None:
 def test_doctor_gets_at_least_one_finding_and_an_argument_list_to_attach_with(lab: Lab) -> None:
     assert lab.terminal.diagnose()
     assert all(isinstance(word, str) for word in lab.terminal.attach_command(NAME))
+
+
+def test_closing_leaves_a_live_session_alone(lab: Lab) -> None:
+    started = lab.start()
+
+    lab.terminal.close()
+
+    assert lab.terminal.find(NAME) == started
+
+
+def test_closing_where_nothing_was_started_is_no_error(lab: Lab) -> None:
+    lab.terminal.close()
+
+    assert lab.terminal.sessions() == []
+
+
+def test_a_session_is_started_in_a_terminal_that_was_closed(lab: Lab) -> None:
+    lab.start()
+    lab.terminal.stop(NAME)
+    lab.terminal.close()
+
+    lab.start()
+
+    assert lab.alive()

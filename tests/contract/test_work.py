@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from devclaw_py.model.settings import TimeoutSettings
 from devclaw_py.work.base import MergeKind, MergePlan, Prepared, Work
 from devclaw_py.work.git import GitWork
 from devclaw_py.work.memory import MemoryWork
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 NAME = {
     f"GIT_{who}_{what}": value
@@ -134,7 +137,7 @@ def worktree(outside: Outside, tier: Tier = Tier.MEDIOR) -> Path:
 
 
 def plan(outside: Outside, tested: str, branch: str = "devclaw/7-fix-it") -> MergePlan:
-    return outside.work.plan_merge(outside.project, branch=branch, tested=tested, message="Merge it")
+    return outside.work.plan_merge(outside.project, branch=branch, tested=tested, message="Merge it", at=NOON)
 
 
 def test_a_desk_lies_beside_the_repository(outside: Outside) -> None:
@@ -288,7 +291,7 @@ def test_of_two_plans_on_the_same_base_the_second_is_refused_and_may_be_retried(
     dev(outside)
     tested = outside.commit("devclaw/7-fix-it", "b.txt")
     first, second = plan(outside, tested), outside.work.plan_merge(
-        outside.project, branch="devclaw/7-fix-it", tested=tested, message="Merge it otherwise"
+        outside.project, branch="devclaw/7-fix-it", tested=tested, message="Merge it otherwise", at=NOON
     )  # fmt: skip
     outside.work.publish(outside.project, first)
 

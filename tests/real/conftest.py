@@ -13,8 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from devclaw_py.agents.base import Workplace
+from devclaw_py.agents.scripted import ScriptedAgent
+from devclaw_py.agents.sessions import Sessions
 from devclaw_py.kernel import proc
-from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
+from devclaw_py.kernel.clock import SystemClock
+from devclaw_py.model.pipeline import Role, SessionAction, Tier
+from devclaw_py.model.settings import AgentSettings, Settings, TerminalSettings, TimeoutSettings
 from devclaw_py.terminals.tmux import TmuxTerminal
 
 CLEAN = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8"}
@@ -93,3 +98,65 @@ def workspace(tmp_path: Path) -> Path:
 @pytest.fixture
 def python() -> str:
     return sys.executable
+
+
+@dataclass
+class Office:
+    """One desk with a scripted agent in real tmux; its programs write what they saw into the worktree."""
+
+    tmux: Tmux
+    sessions: Sessions
+    place: Workplace
+
+    @property
+    def name(self) -> str:
+        return self.place.session
+
+    @property
+    def folder(self) -> Path:
+        return self.place.folder
+
+    def ensure(self) -> SessionAction:
+        return self.sessions.ensure(self.place, keep=frozenset())
+
+    def give(self, offer: str, message: str) -> None:
+        self.sessions.offer(self.name, offer, message)
+        self.sessions.wait_accepted(self.name, offer)
+
+    def ended(self, offer: str) -> str | None:
+        return self.sessions.agent.silent(self.folder, offer)
+
+    def run(self, offer: str, message: str) -> str:
+        """Give a task and wait for its program to end; return how it did."""
+        self.ensure()
+        self.give(offer, message)
+        wait_for(lambda: self.ended(offer), f"the program of {offer} ended")
+        return self.ended(offer) or ""
+
+    def status(self) -> str:
+        return self.sessions.look(self.name).status.value
+
+    def screen(self) -> str:
+        return self.sessions.terminal.screen(self.name, lines=3000)
+
+
+@pytest.fixture
+def office(tmux: Tmux, workspace: Path, tmp_path: Path) -> Iterator[Office]:
+    """The program of each task is the message itself, run by sh in the worktree."""
+    worktree = tmp_path / "work tree"
+    worktree.mkdir()
+    agent = ScriptedAgent(AgentSettings(kind="scripted", program=("sh",)))
+    sessions = Sessions(tmux.terminal(workspace), agent, workspace, Settings(), SystemClock())
+    place = Workplace(
+        session="shop-dev-medior",
+        workspace=workspace,
+        group_id="-1001",
+        project="shop",
+        role=Role.DEV,
+        tier=Tier.MEDIOR,
+        model="m",
+        worktree=worktree,
+        folder=sessions.folder("shop-dev-medior"),
+    )
+    yield Office(tmux, sessions, place)
+    sessions.stop(place.session)

@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+
+WORKSPACE = "--workspace"
 
 
 def main() -> None:
     """Run the command line of this process and exit."""
-    if sys.argv[1:2] == ["call"]:
-        from devclaw_py.faces.cli.call import run
+    argv = sys.argv[1:]
+    given, words = leading_workspace(argv)
+    if words[:1] == ["call"]:
+        from devclaw_py.faces.cli.call import run as run_call
 
-        sys.exit(run(sys.argv[2:]))
+        sys.exit(run_call([*given, *words[1:]]))
+
+    from devclaw_py.faces.cli.app import run
+
+    sys.exit(run(argv))
+
+
+def leading_workspace(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the workspace option in front of the command, and the words from the command on.
+
+    >>> leading_workspace(["--workspace", "w", "call", "queue_status"])
+    (['--workspace', 'w'], ['call', 'queue_status'])
+    """
+    words = list(argv)
+    if words[:1] == [WORKSPACE]:
+        return words[:2], words[2:]
+    if words and words[0].startswith(f"{WORKSPACE}="):
+        return words[:1], words[1:]
+    return [], words

@@ -1,4 +1,4 @@
-"""Titles: one line of text, whatever somebody put into them."""
+"""Text as files and models can hold it, whatever somebody put into it."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def one_line(title: str) -> str:
     'Fix the  [31mlogin'
     """
     return "".join(" " if unicodedata.category(char) in BREAKING else char for char in title).strip()
+
+
+def well_formed(text: str) -> str:
+    """Return ``text`` with lone surrogates, which no UTF-8 file can hold, as escapes; all else as it is."""
+    return text.encode(errors="backslashreplace").decode()

@@ -1,0 +1,1 @@
+"""What happens without a person: the heartbeat, and later reviews and budgets."""

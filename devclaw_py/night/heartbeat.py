@@ -1,0 +1,93 @@
+"""One tick: settle what is due, carry out what should follow, tell the groups. No model is asked."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from devclaw_py.app import App
+from devclaw_py.chat.pump import pump
+from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.operations.ending import failure
+from devclaw_py.operations.recovery import settle
+from devclaw_py.operations.steps import NO_GROUP
+from devclaw_py.operations.wishes import carry_out, new_op
+from devclaw_py.state.flush import flush_lines
+
+# The operations of no group are held under this name.
+SETUP_LOCK = "setup"
+
+
+@dataclass
+class Visit:
+    """What was done for one project.
+
+    ``error`` is the failure that ended the visit; others went on. ``busy`` says that another operation holds the
+    project: what it began is its own, and the next tick comes back.
+    """
+
+    group_id: str
+    project: str
+    settled: list[str] = field(default_factory=list)
+    followed: list[dict[str, Any]] = field(default_factory=list)
+    sent: int = 0
+    unsent: int = 0
+    busy: str | None = None
+    error: dict[str, Any] | None = None
+
+    @property
+    def eventful(self) -> bool:
+        """Whether there is anything to say of it."""
+        return bool(self.settled or self.followed or self.sent or self.unsent or self.busy or self.error)
+
+
+def tick(app: App) -> list[Visit]:
+    """Visit every project once, unless another heartbeat of the workspace is under way.
+
+    Raises:
+        ProjectBusy: one is.
+        StateCorrupt: the registry or the journal cannot be read.
+    """
+    with app.store.hold("heartbeat", wait_s=0, holder="heartbeat"):
+        return visit_all(app, force=False)
+
+
+def visit_all(app: App, *, force: bool, groups: Sequence[str] | None = None) -> list[Visit]:
+    """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come."""
+    flush_lines(app.store)
+    names = {group: project.name for group, project in app.store.registry.all().items()}
+    if groups is None:
+        # An interrupted registration or set-up belongs to no project yet.
+        groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
+    return [_visit(app, Visit(group, names.get(group, "(no project)")), force=force) for group in groups]
+
+
+def _visit(app: App, visit: Visit, *, force: bool) -> Visit:
+    try:
+        _settle(app, visit, force=force)
+        visit.followed = carry_out(app, visit.group_id)
+        for row in pump(app.store, app.notifier, app.clock, group_id=visit.group_id):
+            visit.sent += row.sent is not None
+        visit.unsent = len(app.store.journal.outbox(visit.group_id))
+    except DevClawError as error:
+        if isinstance(error, ProjectBusy) and not force:
+            visit.busy = str(error)
+        else:
+            visit.error = failure(error)["error"]
+    except Exception as error:  # noqa: BLE001 - a bug that one project meets must not keep the others waiting all night
+        traceback.print_exc(file=sys.stderr)
+        visit.error = failure(DevClawError(f"a bug: {type(error).__name__}: {error}; its trace is on stderr"))["error"]
+    return visit
+
+
+def _settle(app: App, visit: Visit, *, force: bool) -> None:
+    if not app.store.journal.intents(visit.group_id):
+        return
+    name = SETUP_LOCK if visit.group_id == NO_GROUP else f"project:{visit.group_id}"
+    wait_s = app.settings.timeouts.lock_s if force else 0
+    with app.store.hold(name, wait_s=wait_s, holder=f"recovery {new_op()}"):
+        visit.settled = settle(app, visit.group_id, force=force)
+    flush_lines(app.store)

@@ -1,0 +1,145 @@
+"""One look at a project for session_health: registry, journal, tracker, terminal and git, none of them locked."""
+
+from __future__ import annotations
+
+from devclaw_py.agents.look import Look, LookStatus
+from devclaw_py.app import App
+from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError
+from devclaw_py.model.journal import Attempt, Intent
+from devclaw_py.model.pipeline import Role, StateKind
+from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.task import Task
+from devclaw_py.operations.update_steps import workplace
+from devclaw_py.rules import workflow
+from devclaw_py.rules.diagnosis import Issue, Opened, Pulse, Snapshot, Worker
+from devclaw_py.rules.health import is_odd
+from devclaw_py.rules.labels import states_in
+from devclaw_py.terminals.processes import alive
+from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.work.base import Desk
+
+LOOKS = 3
+
+PULSES = {
+    LookStatus.ABSENT: Pulse.GONE,
+    LookStatus.DEAD: Pulse.GONE,
+    LookStatus.IDLE: Pulse.IDLE,
+    LookStatus.WORKING: Pulse.BUSY,
+    LookStatus.STARTING: Pulse.BUSY,
+    LookStatus.UNKNOWN: Pulse.UNKNOWN,
+}
+
+
+class Panes:
+    """How all sessions stand; a terminal that did not answer is not waited for a second time in one call."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.trouble = ""
+
+    def look(self) -> dict[str, Look] | None:
+        """Return a look at every session, or None when they cannot be asked."""
+        if not self.trouble:
+            try:
+                return self._app.sessions.looks()
+            except SessionError as error:
+                self.trouble = str(error)
+        return None
+
+
+def look_at(app: App, group_id: str, panes: Panes) -> Snapshot:
+    """Return how a project stands.
+
+    Without a lock an operation may go on meanwhile: what was read before and after it is read again.
+    """
+    for _ in range(LOOKS):
+        seen, snapshot = _known(app, group_id), _snapshot(app, group_id, panes)
+        if _known(app, group_id) == seen:
+            break
+    return snapshot
+
+
+def opened(app: App, group_id: str) -> tuple[Opened, ...]:
+    """Return the project's open intents, each with whether its process lives."""
+    return tuple(Opened(intent=i, living=alive(i.owner)) for i in app.store.journal.intents(group_id))
+
+
+def _known(app: App, group_id: str) -> tuple[Project, list[Intent], list[Attempt]]:
+    journal = app.store.journal
+    return app.store.registry.get(group_id), journal.intents(group_id), journal.attempts(group_id)
+
+
+def _snapshot(app: App, group_id: str, panes: Panes) -> Snapshot:
+    project, attempts = app.store.registry.get(group_id), app.store.journal.attempts(group_id)
+    issues: dict[int, Issue] | None = None
+    trouble = ""
+    try:
+        issues = _issues(app, project, attempts)
+    except DevClawError as error:
+        trouble = str(error)
+    return Snapshot(
+        project=project,
+        now=app.clock.now(),
+        opened=opened(app, group_id),
+        attempts=tuple(attempts),
+        issues=issues,
+        workers=_workers(app, project, panes.look()),
+        tracker_trouble=trouble,
+        terminal_trouble=panes.trouble,
+        limit=app.settings.limits.attempts,
+    )
+
+
+def _issues(app: App, project: Project, attempts: list[Attempt]) -> dict[int, Issue]:
+    """Return what is ours to look at; an issue without a state label and without an attempt is somebody else's."""
+    tracker = app.open_tracker(project)
+    tasks = {task.number: task for task in tracker.list_all()}
+    tried = {attempt.issue for attempt in attempts}
+    seated = {project.seat(role).issue for role in Role}
+    starts = {a.issue: a.commit for a in reversed(attempts) if a.role is Role.DEV and a.commit is not None}
+    numbers = [number for number, task in tasks.items() if number in tried | seated or states_in(task.labels)]
+    found = {number: _issue(app, project, tracker, tasks[number], starts.get(number)) for number in numbers}
+    gone = {number: Issue(task=None) for number in seated - set(tasks) if number is not None}
+    return found | gone
+
+
+def _issue(app: App, project: Project, tracker: IssueProvider, task: Task, start: str | None) -> Issue:
+    issue = Issue(task=task)
+    holders = [role for role in Role if project.seat(role).holds(task.number, None)]
+    try:
+        if is_odd(holders, issue) or any(project.seat(role).previous_state is None for role in holders):
+            issue = issue.model_copy(update={"events": tuple(tracker.label_events(task.number))})
+        if task.closed and any(workflow.KIND[s] in (StateKind.QUEUE, StateKind.ACTIVE) for s in issue.standing):
+            issue = issue.model_copy(update={"merged": app.work.merged(project, task.number, start=start)})
+    except (TrackerError, RepositoryError) as error:
+        return issue.model_copy(update={"trouble": str(error)})
+    return issue
+
+
+def _workers(app: App, project: Project, looks: dict[str, Look] | None) -> dict[Role, Worker] | None:
+    if looks is None:
+        return None
+    seats = {role: project.seat(role) for role in Role}
+    return {role: _worker(app, project, role, seat, looks) for role, seat in seats.items() if seat.active}
+
+
+def _worker(app: App, project: Project, role: Role, seat: Seat, looks: dict[str, Look]) -> Worker:
+    tier = seat.tier or workflow.default_tier(role)
+    desk = app.work.desk(project, role, tier)
+    session = seat.session(tier) or desk.session
+    try:
+        # A session that is not listed may belong to somebody else: asking for it by name says so.
+        look = looks.get(session) or app.sessions.look(session)
+        return _seen(app, project, desk, session, seat, look)
+    except SessionError as error:
+        return Worker(session=session, pulse=Pulse.UNKNOWN, detail=str(error))
+
+
+def _seen(app: App, project: Project, desk: Desk, session: str, seat: Seat, look: Look) -> Worker:
+    pulse, silent, resumable = PULSES[look.status], None, False
+    if pulse is Pulse.IDLE and seat.attempt is not None:
+        silent = app.sessions.agent.silent(app.sessions.folder(session), f"{seat.issue}.{seat.attempt}")
+    if pulse is Pulse.GONE and seat.attempt is not None:
+        resumable = app.sessions.agent.can_resume(workplace(app, project, desk.role, desk.tier, session))
+    detail = look.detail or ("it is alive and says nothing of itself" if pulse is Pulse.UNKNOWN else "")
+    return Worker(session=session, pulse=pulse, detail=detail, silent=silent, resumable=resumable)

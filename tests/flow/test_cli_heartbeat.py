@@ -1,0 +1,126 @@
+"""The heartbeat and recover: every project is visited, and none keeps another from it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from devclaw_py.errors import ProjectBusy
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.caller import HUMAN
+from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.project import Project
+from devclaw_py.night.heartbeat import tick, visit_all
+from devclaw_py.operations.removal import remove_project
+from devclaw_py.operations.steps import Call
+from tests.conftest import GROUP, Office
+
+OTHER = "-1002"
+
+
+def add_other(office: Office) -> None:
+    repo = str(office.app.workspace / "other")
+    office.app.store.registry.add(Project(group_id=OTHER, name="other", slug="other", repo=repo, base_branch="main"))
+
+
+def comment(office: Office, group: str, **more: object) -> Intent:
+    facts = {"op": f"op{group}", "kind": "comment", "tool": "task_comment", "group_id": group, "issue": 1}
+    payload = {"body": "hello", "author": None, "marker": "x", "title": "t", "url": ""}
+    return Intent.model_validate({**facts, "at": office.clock.now(), "payload": payload, **more})
+
+
+def wish(office: Office, issue: int, group: str = GROUP) -> None:
+    journal, now = office.app.store.journal, office.clock.now()
+    journal.begin(comment(office, group, op="wished", issue=99))
+    journal.close("wished", Closing(wish=Wish(group_id=group, issue=issue, role=Role.DEV, at=now)))
+
+
+def announce(office: Office, group: str) -> None:
+    row = OutboxRow(
+        key=f"k{group}", group_id=group, announcement=Announcement(emoji="x", text="y"), at=office.clock.now()
+    )
+    office.app.store.journal.queue(row)
+
+
+def test_a_tick_carries_out_wishes(office: Office) -> None:
+    issue = office.seed()
+    wish(office, issue)
+
+    visits = tick(office.app)
+
+    assert visits[0].followed[0]["dispatched"]
+    assert office.states(issue) == (State.DOING,)
+
+
+def test_a_tick_sends_what_waits(office: Office) -> None:
+    announce(office, GROUP)
+
+    visits = tick(office.app)
+
+    assert (visits[0].sent, visits[0].unsent) == (1, 0)
+
+
+def test_one_projects_failure_does_not_stop_the_others(office: Office) -> None:
+    add_other(office)
+    # No operation is of this kind: settling it meets a bug.
+    office.app.store.journal.begin(comment(office, GROUP, kind="nonsense"))
+    announce(office, OTHER)
+
+    first, second = tick(office.app)
+
+    assert first.error is not None
+    assert (second.error, second.sent) == (None, 1)
+
+
+def test_a_project_that_another_operation_holds_is_left_for_the_next_tick(office: Office) -> None:
+    office.app.store.journal.begin(comment(office, GROUP))
+
+    with office.app.store.hold(f"project:{GROUP}", wait_s=0, holder="task_pickup"):
+        visits = tick(office.app)
+
+    assert visits[0].error is None
+    assert "task_pickup" in (visits[0].busy or "")
+
+
+def test_two_ticks_do_not_run_at_once(office: Office) -> None:
+    with office.app.store.hold("heartbeat", wait_s=0, holder="heartbeat"), pytest.raises(ProjectBusy):
+        tick(office.app)
+
+
+def test_a_tick_leaves_what_is_parked_until_its_time_and_force_does_not(office: Office) -> None:
+    issue = office.seed()
+    later = office.clock.now() + timedelta(hours=1)
+    office.app.store.journal.begin(comment(office, GROUP, issue=issue, next_try=later))
+
+    assert tick(office.app)[0].settled == []
+    assert visit_all(office.app, force=True)[0].settled == [f"task_comment of #{issue} was settled"]
+
+
+def test_an_interrupted_registration_is_settled_though_its_group_has_no_project(office: Office) -> None:
+    entry = Project(group_id=OTHER, name="other", slug="other", repo="/other").on_disk()
+    payload = {"project": "other", "entry": entry}
+    office.app.store.journal.begin(
+        comment(office, OTHER, kind="register", tool="project_register", issue=None, payload=payload)
+    )
+
+    visits = visit_all(office.app, force=True)
+
+    assert [visit.settled for visit in visits] == [[], ["project_register was settled"]]
+    assert office.app.store.journal.intents() == []
+
+
+def test_attempts_of_a_removed_project_are_ended(office: Office) -> None:
+
+    issue = office.seed()
+    office.done("task_pickup", issueId=issue, role="dev", model="medior")
+    call = Call(op="op", tool="project_remove", caller=HUMAN, at=office.clock.now())
+
+    answer = remove_project(office.app, call, group_id=GROUP, force=True)
+
+    attempts: list[Attempt] = office.app.store.journal.attempts(GROUP)
+    assert [attempt.reason for attempt in attempts] == ["removed"]
+    assert answer["sessionsStopped"] == ["shop-dev-medior"]
+    assert office.terminal.sessions() == []
+    assert office.states(issue) == (State.DOING,)

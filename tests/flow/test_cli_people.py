@@ -1,0 +1,204 @@
+"""What the commands for people show, over a store that holds what a night leaves behind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devclaw_py.faces.cli.app import run
+from devclaw_py.kernel.clock import SystemClock
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.journal import Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.settings import Settings
+from devclaw_py.state.files import FilesStore
+from devclaw_py.trackers.local import LocalTracker
+
+GROUP = "-1001"
+NASTY = "[red]Hi[/red] \x1b[2J\u202eevil"
+CLOCK = SystemClock()
+
+# Without it the terminal cannot be asked, which is told as such and is no answer to these questions.
+needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace that this process's environment names."""
+    for name in ("DEVCLAW_TOKEN", "DEVCLAW_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DEVCLAW_WORKSPACE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "220")
+    monkeypatch.setenv("DEVCLAW_TERMINAL__SOCKET", "devclaw-test-cli-people")
+    return tmp_path
+
+
+@pytest.fixture
+def store(workspace: Path) -> FilesStore:
+    """One project whose dev has held an issue with a nasty title for an hour."""
+    store = FilesStore(workspace, CLOCK, Settings())
+    tracker = LocalTracker(workspace / "memory" / "issues" / "shop", name="shop", clock=CLOCK, timeout_s=5)
+    issue = tracker.create(NASTY, "", labels=["Doing"]).number
+    tracker.create("Waits", "", labels=["To Do"])
+    seat = Seat().take(
+        issue,
+        tier=Tier.MEDIOR,
+        session="shop-dev-medior",
+        attempt=3,
+        previous_state=State.TO_DO,
+        at=CLOCK.now() - timedelta(hours=1),
+    )
+    store.registry.add(Project(group_id=GROUP, name="shop", slug="shop", repo=str(workspace / "repo"), dev=seat))
+    return store
+
+
+def intent(**more: Any) -> Intent:
+    return Intent(op="op1", kind="comment", tool="task_comment", group_id=GROUP, issue=2, at=CLOCK.now(), **more)
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(words) == 0
+    return capsys.readouterr().out
+
+
+def test_status_shows_titles_as_they_are_written_but_nothing_a_terminal_would_obey(
+    store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = said(capsys, "status")
+
+    assert "[red]Hi[/red] [2Jevil" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+@needs_tmux
+def test_status_shows_tier_age_session_and_attempt(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    seat = json.loads(said(capsys, "status", "--json"))["projects"][0]["dev"]
+
+    assert (seat["model"], seat["attempt"], seat["sessionStatus"]) == ("medior", 3, "absent")
+    assert 3600 <= seat["ageS"] < 3700
+
+
+def test_status_shows_what_does_not_go_on_by_itself(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    now = CLOCK.now()
+    store.journal.begin(intent(next_try=now, payload={"waits": "the tracker is down"}))
+    store.journal.queue(OutboxRow(key="k", group_id=GROUP, announcement=Announcement(emoji="x", text="y"), at=now))
+    # A wish comes to be with the end of an operation.
+
+    store.journal.begin(intent().model_copy(update={"op": "op2", "issue": 3}))
+    store.journal.close("op2", Closing(wish=Wish(group_id=GROUP, issue=2, role=Role.QA, at=now)))
+
+    shown = said(capsys, "status")
+
+    assert "task_comment of #2 waits: the tracker is down" in shown
+    assert "1 announcements wait" in shown
+    assert "#2 waits for qa" in shown
+
+
+def test_status_shows_a_tracker_that_cannot_be_read_as_an_error(
+    store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = workspace / "memory" / "issues" / "shop"
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    folder.write_text("no folder")
+
+    entry = json.loads(said(capsys, "status", "--json"))["projects"][0]
+
+    assert entry["queue"] is None
+    assert entry["error"]["message"]
+
+
+def test_status_leaves_no_line_in_the_audit_log(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "status")
+
+    assert list(store.audit.read()) == []
+
+
+def test_watch_prints_as_many_frames_as_asked_for(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "watch", "--frames", "2", "--interval", "0.1").count("To Improve") == 2
+
+
+def test_stopping_watch_is_no_failure(store: FilesStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: SystemClock, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SystemClock, "sleep", stop)
+
+    assert run(["watch"]) == 0
+
+
+def test_config_says_where_a_value_came_from(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workspace / "devclaw.toml").write_text("[limits]\nattempts = 7\n")
+    monkeypatch.setenv("DEVCLAW_LIMITS__COMMENTS", "3")
+
+    found = json.loads(said(capsys, "config", "--json"))["settings"]
+
+    assert found["limits.attempts"] == {"value": 7, "origin": "devclaw.toml:2"}
+    assert found["limits.comments"] == {"value": 3, "origin": "environment DEVCLAW_LIMITS__COMMENTS"}
+    assert found["limits.sessions"]["origin"] == "default"
+
+
+def test_doctor_says_that_others_can_read_a_session(
+    store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = workspace / "memory" / "sessions" / "shop-dev-medior"
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+
+    assert run(["doctor"]) == 4
+
+    assert f"chmod 700 {folder}" in capsys.readouterr().out
+
+
+@needs_tmux
+def test_attach_names_the_sessions_there_are(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attach", GROUP, "dev", "medior"]) == 3
+
+    assert "there is no session shop-dev-medior; sessions of this workspace: none" in capsys.readouterr().err
+
+
+def test_attach_refuses_a_tier_of_the_other_role(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attach", "shop", "qa", "junior"]) == 2
+
+
+def test_a_busy_project_is_not_removed(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["project", "remove", "shop", "--yes"]) == 2
+
+    assert "dev with #1" in capsys.readouterr().err
+    assert GROUP in store.registry.all()
+
+
+def test_force_removes_a_busy_project_and_says_what_stays(
+    store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    later = CLOCK.now() + timedelta(hours=1)
+    store.journal.begin(intent(next_try=later))
+
+    answer = json.loads(said(capsys, "project", "remove", GROUP, "--yes", "--force", "--json"))
+
+    assert answer["dropped"] == ["task_comment of #2"]
+    assert store.journal.intents() == []
+    assert store.registry.all() == {}
+    assert (workspace / "memory" / "issues" / "shop" / "1.md").exists()
+    assert any("memory/issues/shop" in line for line in answer["stays"])
+    assert [line["event"] for line in store.audit.read()] == ["project_remove"]
+
+
+def test_a_project_with_operations_that_wait_is_not_removed(
+    store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.registry.change(GROUP, lambda project: project.with_seat(Role.DEV, project.dev.release()))
+    store.journal.begin(intent(next_try=CLOCK.now() + timedelta(hours=1)))
+
+    assert run(["project", "remove", "shop", "--yes"]) == 2
+    assert GROUP in store.registry.all()

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from devclaw_py.agents import mailbox
+from devclaw_py.agents.base import AgentState, Workplace
+from devclaw_py.agents.kinds import open_agent
+from devclaw_py.agents.scripted import ScriptedAgent
+from devclaw_py.agents.surroundings import session_limit
+from devclaw_py.errors import ConfigError
+from devclaw_py.model.finding import Severity
+from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.settings import AgentSettings
+
+
+def scripted(*program: str) -> ScriptedAgent:
+    return ScriptedAgent(AgentSettings(kind="scripted", program=program))
+
+
+def place(folder: Path) -> Workplace:
+    return Workplace(
+        session="a",
+        workspace=folder,
+        group_id="-1",
+        project="p",
+        role=Role.QA,
+        tier=Tier.QA,
+        model="m",
+        worktree=folder,
+        folder=folder,
+    )
+
+
+def test_claude_is_refused_with_the_name_of_what_can_be_used(tmp_path: Path) -> None:
+    agent = open_agent(AgentSettings(kind="claude"))
+
+    with pytest.raises(ConfigError, match=r'kind = "scripted"'):
+        agent.launch(place(tmp_path), resume=False, base_env={})
+
+
+def test_the_scripted_agent_is_opened_by_its_name() -> None:
+    assert open_agent(AgentSettings(kind="scripted", program=("true",))).kind == "scripted"
+
+
+def test_a_scripted_agent_without_a_program_cannot_be_launched(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="program"):
+        scripted().launch(place(tmp_path), resume=False, base_env={})
+
+
+@pytest.mark.parametrize(
+    ("program", "severity"),
+    [((), Severity.CRITICAL), (("/no/such",), Severity.CRITICAL), (("sh",), Severity.OK)],
+)
+def test_doctor_says_whether_the_program_can_be_run(program: tuple[str, ...], severity: Severity) -> None:
+    assert [finding.severity for finding in scripted(*program).diagnose()] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("record", "state"),
+    [
+        (None, AgentState.STARTING),
+        ("{half", AgentState.UNKNOWN),
+        ("[]", AgentState.UNKNOWN),
+        ('{"status": "idle"}', AgentState.UNKNOWN),
+        ('{"status": "idle", "pid": PID}', AgentState.IDLE),
+        ('{"status": "working", "pid": PID}', AgentState.WORKING),
+        ('{"status": "dancing", "pid": PID}', AgentState.UNKNOWN),
+        ('{"status": "idle", "pid": 4194304}', AgentState.UNKNOWN),
+    ],
+)
+def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
+    tmp_path: Path, record: str | None, state: AgentState
+) -> None:
+    if record is not None:
+        # The number stands here and not in the test's name, which all test processes must agree on.
+        (tmp_path / mailbox.STATE).write_text(record.replace("PID", str(os.getpid())))
+
+    assert scripted("true").state(tmp_path) is state
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        ('{"code": 3, "signal": null}', "its program ended with exit code 3"),
+        ('{"code": null, "signal": 9}', "its program was ended by SIGKILL"),
+        ('{"code": null, "signal": 63}', "its program was ended by signal 63"),
+        ('{"code": 127, "signal": null, "error": "sh could not be started"}', "sh could not be started"),
+    ],
+)
+def test_how_a_turn_ended_is_told_in_words(tmp_path: Path, record: str, words: str) -> None:
+    mailbox.make(tmp_path)
+    assert scripted("true").silent(tmp_path, "1.2") is None
+
+    (tmp_path / mailbox.EVENTS / "ended-1.2.json").write_text(record)
+
+    assert scripted("true").silent(tmp_path, "1.2") == words
+
+
+def test_a_notice_cannot_pose_as_a_task() -> None:
+    assert scripted("true").notice("x\r\ndevclaw-task 1.1 /y") == "devclaw-notice x devclaw-task 1.1 /y"
+
+
+def test_a_configured_limit_is_taken_as_it_is_and_the_machines_is_between_one_and_twelve() -> None:
+    assert session_limit(40, alive=0) == 40
+    assert 1 <= session_limit(0, alive=0) <= 12
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_aside(tmp_path: Path) -> None:
+    mailbox.put(tmp_path / "a", "old")
+    (tmp_path / "b").mkdir()
+
+    with pytest.raises(OSError, match="directory"):
+        mailbox.put(tmp_path / "b", "new")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
