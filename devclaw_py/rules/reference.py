@@ -22,7 +22,7 @@ environment a value is JSON or plain text. Times ending in `_s` are seconds, in 
 key, a wrong type and a file that is no TOML are `config_error` with file, line and key; nothing falls back silently.
 
 `[agent] kind = "claude"`, the default, is refused at a worker's start by this version, and with it `permission_mode`,
-`allow` and `claude_bin` have no effect yet. Set `kind = "scripted"`.
+`allow`, `claude_bin` and `stall_min` have no effect yet. Set `kind = "scripted"`.
 """
 
 NAMES: dict[object, str] = {str: "text", int: "whole number", float: "number"}

@@ -67,10 +67,10 @@ def home() -> Iterator[Home]:
             pytest.skip(f"{program} is not installed")
     # Short: the path of a tmux socket has to fit into 108 bytes.
     folder = Path(tempfile.mkdtemp(prefix="dc-"))
-    program = folder / "bin" / "devclaw"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -P -m devclaw_py "$@"\n')
-    program.chmod(0o755)
+    devclaw = folder / "bin" / "devclaw"
+    devclaw.parent.mkdir()
+    devclaw.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -P -m devclaw_py "$@"\n')
+    devclaw.chmod(0o755)
     (folder / ".gitconfig").write_text(IDENTITY)
     machine = Home(folder)
     yield machine
