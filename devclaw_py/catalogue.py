@@ -175,10 +175,7 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
     try:
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
-            if outcome["issueId"] == answer.get("issueId") and context.tool in FOLLOWED:
-                answer[FOLLOWED[context.tool]] = outcome
-            else:
-                answer.setdefault("followed", []).append(outcome)
+            _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, group_id=group_id)
     except DevClawError as error:
         # The call itself is done and said so; what should follow is durable and tried again.
@@ -187,6 +184,25 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
         answer["warning"] = str(_bug("what follows", error))
     if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
         app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
+
+
+def _add(context: Call, answer: dict[str, Any], outcome: dict[str, Any]) -> None:
+    """Put a pickup that followed, or has to wait, into the answer and its announcement."""
+    key = FOLLOWED.get(context.tool)
+    own = key is not None and outcome["issueId"] == answer.get("issueId")
+    said = key is not None and isinstance(answer.get(key), dict)  # by the first answer, which this one repeats
+    if own and said and not outcome["dispatched"]:
+        return
+    if key is not None and own and not said:
+        answer[key] = outcome
+    else:
+        answer.setdefault("followed", []).append(outcome)
+    if "announcement" not in answer:
+        return
+    if outcome["dispatched"]:
+        answer["announcement"] += "\n" + outcome["announcement"].partition("\n")[0]
+    elif own:
+        answer["announcement"] += f"\n⏳ {outcome['role'].upper()} follows later: {outcome['reason']}"
 
 
 def _mark_lined(app: App, op: str) -> None:

@@ -193,9 +193,10 @@ def _accept(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
     try:
         app.sessions.wait_accepted(session, offer_of(intent))
-    except SessionError:
+    except SessionError as error:
         # The worker may accept while the last wait runs out: the rename decides, not the clock.
         if app.sessions.void(session, offer_of(intent)):
+            error.hint = error.hint or "the offer was taken back; call again, or look at the session if it repeats"
             raise
     return intent
 
