@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 BEGIN, END = "<!-- demo: written by python -m tests.docs.readme -->\n```text\n", "```\n<!-- end of demo -->\n"
 SUMMARY = "3 of 3 issues"
+TEST_RUN = re.compile(r" (?:Ran (?:all )?tests|\d+ of \d+ tests)")
 
 
 def demo_output() -> str:
@@ -51,13 +52,14 @@ def shown() -> str:
 def parts(output: str) -> tuple[list[str], list[str], list[str]]:
     """Return the lines before the first worker, those while DEV and QA work side by side, and the summary.
 
-    Which of the two speaks first differs from run to run, and with it how many tests a branch has: those lines are
-    sorted and their counts of tests taken out. The other parts are as they are.
+    Which of the two is first differs from run to run, and with it what stands on main when a branch is made and tested.
+    So those lines are sorted and cut where they begin to tell of test runs; tests/real/test_demo.py judges those. The
+    other parts are as they are.
     """
     lines = output.splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("⚡"))
     last = next(place for place, line in enumerate(lines) if line.startswith(SUMMARY))
-    middle = (re.sub(r"\b\d+ tests", "<n> tests", line) for line in lines[first:last])
+    middle = (TEST_RUN.split(line)[0] for line in lines[first:last])
     return lines[:first], sorted(middle), lines[last:]
 
 
