@@ -218,8 +218,20 @@ def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> None:
-    """Write the call's line unless its operation has written it already, at any time since the call began."""
+def _audit(app: App, context: Call, answer: dict[str, Any], *, group_id: str | None, issue: int | None) -> None:
+    """Leave the call's line; a log that cannot be written takes nothing back of what was done, and is said.
+
+    An operation's own line waits in the journal then; only a look or a refusal stays without one.
+    """
+    try:
+        app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=issue))
+    except DevClawError as error:
+        if answer["success"]:
+            answer["warning"] = str(error)
+
+
+def _line(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> AuditLine:
+    """Return the line of a call whose operation has not written it already, at any time since the call began."""
     facts: dict[str, Any] = {"ok": bool(answer.get("success"))}
     if "error" in answer:
         facts["error"] = answer["error"]["code"]
@@ -228,15 +240,13 @@ def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str 
     if project is None and group_id is not None:
         with suppress(DevClawError):
             project = app.store.registry.get(group_id).name
-    app.store.audit.append_once(
-        AuditLine(
-            ts=context.at,
-            event=context.tool,
-            op=context.op,
-            caller=str(context.caller),
-            project=project,
-            group_id=group_id,
-            issue=issue,
-            facts=facts,
-        )
+    return AuditLine(
+        ts=context.at,
+        event=context.tool,
+        op=context.op,
+        caller=str(context.caller),
+        project=project,
+        group_id=group_id,
+        issue=issue,
+        facts=facts,
     )

@@ -172,7 +172,8 @@ def _pending(app: App, call: Call, intent: Intent, ended: Attempt) -> dict[str, 
     waiting = next(
         (i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent
     )
-    reason = waiting.payload.get("waits") or "another operation holds the project"
+    # Without a note of its own it was not begun: another operation holds the project, or nothing can be written.
+    reason = waiting.payload.get("waits") or "it could not be carried out at once; the next call tries again"
     return {
         "success": True,
         "pending": True,
