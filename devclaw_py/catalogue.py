@@ -85,7 +85,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
     with _warning(answer):
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
-        _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
+        app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=_issue(args, answer)))
     if args is not None and group_id is not None and _changes(tool, args) and _may_free_a_seat(answer):
         _follow(app, context, answer, group_id)
     return answer
@@ -217,8 +217,8 @@ def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> None:
-    """Write the call's line unless its operation has written it already, at any time since the call began."""
+def _line(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> AuditLine:
+    """Return the line of a call whose operation has not written it already, at any time since the call began."""
     facts: dict[str, Any] = {"ok": bool(answer.get("success"))}
     if "error" in answer:
         facts["error"] = answer["error"]["code"]
@@ -227,15 +227,13 @@ def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str 
     if project is None and group_id is not None:
         with suppress(DevClawError):
             project = app.store.registry.get(group_id).name
-    app.store.audit.append_once(
-        AuditLine(
-            ts=context.at,
-            event=context.tool,
-            op=context.op,
-            caller=str(context.caller),
-            project=project,
-            group_id=group_id,
-            issue=issue,
-            facts=facts,
-        )
+    return AuditLine(
+        ts=context.at,
+        event=context.tool,
+        op=context.op,
+        caller=str(context.caller),
+        project=project,
+        group_id=group_id,
+        issue=issue,
+        facts=facts,
     )

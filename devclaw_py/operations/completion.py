@@ -51,9 +51,9 @@ def complete(
     fresh = app.store.journal.report(intent, report)
     app.faults.hit(COMPLETE.points[0])
 
-    ended = _settle_report(app, call, ending)
+    ended, busy = _settle_report(app, call, ending)
     if ended.outcome is None:
-        return _pending(app, call, intent, ended) | ({} if fresh else {"repeated": True})
+        return _pending(app, intent, ended, busy) | ({} if fresh else {"repeated": True})
     if "error" in ended.outcome:
         raise Conflict(ended.outcome["error"]["message"], hint=ended.outcome["error"].get("hint"))
     return ended.outcome | ({} if fresh else {"repeated": True})
@@ -155,24 +155,25 @@ def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Rep
     )
 
 
-def _settle_report(app: App, call: Call, ending: Attempt) -> Attempt:
-    """Carry the report out if the project can be had in time, and return its attempt as it is then."""
+def _settle_report(app: App, call: Call, ending: Attempt) -> tuple[Attempt, str | None]:
+    """Carry the report out if the project can be had in time; return its attempt as it is then, and why if not."""
+    busy = None
     try:
         with project_held(app, ending.group_id, call, wait_s=app.settings.timeouts.report_lock_s, reporting=True):
             pass  # the report stands in the journal: settling the project settles it, in its turn
-    except ProjectBusy as busy:
-        call.settled.append(str(busy))
+    except ProjectBusy as held:
+        busy = f"another operation holds the project: {held}"
     tries = app.store.journal.attempts(ending.group_id, ending.issue)
-    return next(attempt for attempt in tries if attempt.number == ending.number)
+    return next(attempt for attempt in tries if attempt.number == ending.number), busy
 
 
-def _pending(app: App, call: Call, intent: Intent, ended: Attempt) -> dict[str, Any]:
+def _pending(app: App, intent: Intent, ended: Attempt, busy: str | None) -> dict[str, Any]:
     """Return the answer of a report that is safe in the journal and cannot be carried out yet."""
     kept = app.store.journal.intents(ended.group_id)
     waiting = next(
         (i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent
     )
-    reason = waiting.payload.get("waits") or "another operation holds the project"
+    reason = waiting.payload.get("waits") or busy or "it could not be carried out at once; the next call tries again"
     return {
         "success": True,
         "pending": True,

@@ -130,7 +130,7 @@ def close(app: App, operation: Operation, intent: Intent, closing: Closing) -> d
     try:
         flush_lines(app.store)
     except DevClawError as error:
-        # What was done stands and is answered; the lines are queued and written by the next call.
+        # What was done stands and is answered; the lines are queued and written by a later call.
         return {**answer, "warning": f"the audit lines of this call wait: {error}"}
     return answer
 
