@@ -111,12 +111,13 @@ def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
 
 def _free_desks(app: App, project: Project) -> list[Desk]:
     """Return the desks whose seat holds no task and whose session has no turn running."""
-    free = []
+    free, looks = [], app.sessions.looks()
     for tier in Tier:
         desk = app.work.desk(project, tier.role, tier)
         seat = project.seat(tier.role)
         seated = seat.active and seat.tier is tier
-        if not seated and app.sessions.look(desk.session).status not in AT_WORK:
+        at_work = desk.session in looks and looks[desk.session].status in AT_WORK
+        if not seated and not at_work:
             free.append(desk)
     return free
 
