@@ -126,14 +126,24 @@ def conflicted(app: App, intent: Intent) -> Closing:
 
 def waiting(app: App, call: Call, waits: Waits) -> dict[str, Any]:
     """Return the answer of a call whose operation can only go forward and is parked: it ends by itself."""
-    answer: dict[str, Any] = {"success": True, "pending": True, "reason": str(waits)}
     intent = app.store.journal.intent(call.op)
     if intent is not None:
-        issue = intent.issue or (intent.payload.get("created") or {}).get("number")
-        known = {"project": intent.payload.get("project"), "groupId": intent.group_id, "issueId": issue}
-        answer |= {name: value for name, value in known.items() if value}
-    what = f"{call.tool} of #{answer['issueId']}" if "issueId" in answer else call.tool
-    return answer | {"announcement": f"⏳ {what} waits: {waits}"}
+        return parked(intent, str(waits))
+    return {"success": True, "pending": True, "reason": str(waits), "announcement": f"⏳ {call.tool} waits: {waits}"}
+
+
+def parked(intent: Intent, reason: str) -> dict[str, Any]:
+    """Return what is known of a parked operation, as an answer."""
+    issue = intent.issue or (intent.payload.get("created") or {}).get("number")
+    known = {"project": intent.payload.get("project"), "groupId": intent.group_id, "issueId": issue}
+    what = f"{intent.tool} of #{issue}" if issue else intent.tool
+    return {
+        "success": True,
+        "pending": True,
+        "reason": reason,
+        **{name: value for name, value in known.items() if value},
+        "announcement": f"⏳ {what} waits: {reason}",
+    }
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
+from devclaw_py.operations.ending import parked
 from devclaw_py.operations.registry import operation_of
-from devclaw_py.operations.runner import drive
+from devclaw_py.operations.runner import LONGEST_WAIT_S, drive
 from devclaw_py.operations.steps import Answered, Call
 
 
@@ -28,9 +30,10 @@ def project_held(
     app.store.registry.get(group_id)
     wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
     with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
-        call.settled += settle(app, group_id, own=call.op)
+        call.settled += settle(app, group_id, own=call.op, request_id=call.request_id)
         if not reporting:
             check_unanswered(app, group_id, call)
+            _check_not_parked(app, group_id, call)
         yield app.store.registry.get(group_id)
 
 
@@ -48,6 +51,18 @@ def check_unanswered(app: App, group_id: str, call: Call) -> None:
         raise Answered(answer)
 
 
+def _check_not_parked(app: App, group_id: str, call: Call) -> None:
+    """Refuse to begin again what the same request id has begun and what waits: it would be done twice.
+
+    Raises:
+        Answered: that it waits.
+    """
+    for intent in app.store.journal.intents(group_id) if call.request_id is not None else ():
+        if intent.payload.get("requestId") == call.request_id and not intent.undoing:
+            reason = intent.payload.get("waits", "unfinished")
+            raise Answered(parked(intent, reason))
+
+
 def whole(request_id: str) -> str:
     """Return the key of an answer together with what followed it; no caller's request id has a newline.
 
@@ -56,21 +71,30 @@ def whole(request_id: str) -> str:
     return f"{request_id}\n"
 
 
-def settle(app: App, group_id: str, *, own: str | None = None, force: bool = False) -> list[str]:
+def settle(
+    app: App, group_id: str, *, own: str | None = None, force: bool = False, request_id: str | None = None
+) -> list[str]:
     """Settle the project's open intents, oldest first, and say in words what became of each.
 
     The caller holds the project, so none of them has a living owner but a report that waits for this very lock.
-    Parked ones are left until their time unless ``force``. ``own`` is not counted as something that was left.
+    Parked ones are left until their time unless ``force``, or unless the caller asks for that very ``request_id``
+    again. ``own`` is not counted as something that was left.
     """
     told = []
     for intent in app.store.journal.intents(group_id):
-        waiting = intent.next_try is not None and intent.next_try > app.clock.now()
-        if waiting and not force and intent.op != own:
+        asked = intent.op == own or (request_id is not None and intent.payload.get("requestId") == request_id)
+        if not due(intent, app.clock.now()) and not force and not asked:
             continue
         words = _settle_one(app, intent, own=intent.op == own)
         if intent.op != own:
             told.append(words)
     return told
+
+
+def due(intent: Intent, now: datetime) -> bool:
+    """Say whether a parked intent is to be tried; a time further off than any wait is of a clock that was set back."""
+    wait = intent.next_try - now if intent.next_try is not None else timedelta()
+    return not timedelta() < wait <= timedelta(seconds=LONGEST_WAIT_S)
 
 
 def _settle_one(app: App, intent: Intent, *, own: bool) -> str:
