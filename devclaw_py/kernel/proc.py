@@ -51,7 +51,7 @@ def run(
     """
     try:
         process = subprocess.Popen(
-            list(map(_word, argv)),
+            [_encoded(word) for word in argv],
             cwd=cwd,
             env=None if env is None else dict(env),
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
@@ -75,8 +75,8 @@ def run(
     return Done(process.returncode, _text(out), _text(err))
 
 
-def _word(word: str) -> bytes:
-    # A locale that is not UTF-8 must not keep a title or a separator of ours from being said.
+def _encoded(word: str) -> bytes:
+    # In a locale that has no UTF-8 a file name keeps its own bytes, and what the locale cannot say is UTF-8.
     try:
         return os.fsencode(word)
     except UnicodeEncodeError:

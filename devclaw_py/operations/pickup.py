@@ -70,13 +70,17 @@ def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> t
         task = next(_waiting(app, tracker, project, role), None)
         if task is None:
             queues = " and ".join(workflow.queues_of(role))
-            raise QueueEmpty(f"no issue of {project.name} waits for {role}: {queues} hold none that can be picked up")
+            raise QueueEmpty(
+                f"no issue of {project.name} waits for {role}: {queues} hold none that can be picked up",
+                hint="queue_status shows what there is; task_update moves an issue into a queue",
+            )
     else:
         task = tracker.get(issue)
         check_unclaimed(app, project, issue)
         _check_unseated(project, task)
     if task.closed:
-        raise WrongState(f"issue #{task.number} is closed; {role} can only pick up open ones", hint="reopen it first")
+        found = f"issue #{task.number} is closed; {role} can only pick up open ones"
+        raise WrongState(found, hint=f"task_update to {workflow.queues_of(role)[-1]} reopens it")
     return task, workflow.pickup_source(role, task.number, states_in(task.labels))
 
 

@@ -13,6 +13,7 @@ from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
+    change_of,
     desk_of,
     offer_of,
     project_of,
@@ -92,7 +93,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update={"commit": prepared.commit}))
+    app.store.journal.change_attempt(change_of(intent, commit=prepared.commit))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),
@@ -193,9 +194,10 @@ def _accept(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
     try:
         app.sessions.wait_accepted(session, offer_of(intent))
-    except SessionError:
+    except SessionError as error:
         # The worker may accept while the last wait runs out: the rename decides, not the clock.
         if app.sessions.void(session, offer_of(intent)):
+            error.hint = error.hint or "the offer was taken back; call again, or look at the session if it repeats"
             raise
     return intent
 

@@ -52,7 +52,7 @@ def store(workspace: Path) -> FilesStore:
         session="shop-dev-medior",
         attempt=3,
         previous_state=State.TO_DO,
-        at=CLOCK.now() - timedelta(minutes=5),
+        at=CLOCK.now() - timedelta(hours=1),
     )
     store.registry.add(Project(group_id=GROUP, name="shop", slug="shop", repo=str(workspace / "repo"), dev=seat))
     return store
@@ -116,6 +116,19 @@ def test_status_shows_a_tracker_that_cannot_be_read_as_an_error(
     assert entry["error"]["message"]
 
 
+def test_status_shows_every_column_in_eighty_columns(
+    store: FilesStore, workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    issue = workspace / "memory" / "issues" / "shop" / "1.md"
+    issue.write_text(issue.read_text(encoding="utf-8").replace("evil", "long " * 30), encoding="utf-8")
+
+    shown = said(capsys, "status")
+
+    assert all(name in shown for name in ("Improve", "Test", "Do", "seat", "tier", "age", "session", "attempt"))
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+
+
 def test_status_leaves_no_line_in_the_audit_log(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "status")
 
@@ -123,7 +136,7 @@ def test_status_leaves_no_line_in_the_audit_log(store: FilesStore, capsys: pytes
 
 
 def test_watch_prints_as_many_frames_as_asked_for(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "watch", "--frames", "2", "--interval", "0.1").count("To Improve") == 2
+    assert said(capsys, "watch", "--frames", "2", "--interval", "0.1").count("Improve") == 2
 
 
 def test_stopping_watch_is_no_failure(store: FilesStore, monkeypatch: pytest.MonkeyPatch) -> None:
