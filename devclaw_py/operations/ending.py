@@ -108,12 +108,15 @@ def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tu
 
 def conflicted(app: App, intent: Intent) -> Closing:
     """Return the closing of a report that somebody's own move has beaten: theirs stays, the report is kept."""
+    deleted = intent.payload.get("deleted", False)
     moved_to = " and ".join(intent.payload["movedTo"]) or "no state at all"
+    done = "deleted" if deleted else f"moved to {moved_to}"
+    kept = "in the audit log" if deleted else "as a comment on the issue"
     error = Conflict(
-        f"issue #{intent.issue} was moved to {moved_to} by somebody while {intent.role} worked on it; theirs stays",
-        hint="your report is kept as a comment on the issue; stop working on it",
+        f"issue #{intent.issue} was {done} by somebody while {intent.role} worked on it; theirs stays",
+        hint=f"your report is kept {kept}; stop working on it",
     )
-    told = announce.conflict(ref_of(intent), seat_of(intent)[2], moved_to)
+    told = announce.conflict(ref_of(intent), seat_of(intent)[2], None if deleted else moved_to)
     row = OutboxRow(key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now())
     answer = failure(error)
     return Closing(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError, SessionFailed
+from devclaw_py.errors import SessionError, SessionFailed, UnknownTask
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
@@ -143,7 +145,8 @@ def _put_back(app: App, intent: Intent) -> None:
     issue, source = source_of(intent)
     _, target = target_of(intent)
     tracker = tracker_of(app, intent)
-    move.put_back(tracker, issue, source=source, target=target, since=intent.at)
+    with suppress(UnknownTask):  # an issue that was deleted meanwhile carries nothing of ours
+        move.put_back(tracker, issue, source=source, target=target, since=intent.at)
 
 
 def _seat(app: App, intent: Intent) -> Intent:

@@ -150,9 +150,9 @@ def recovered(task: TaskRef | None, what: str) -> Announcement:
 
 
 def conflict(task: TaskRef, role: Role, found: State | str | None) -> Announcement:
-    """Tell that somebody moved a task under a worker's hands; theirs stays."""
-    where = f"moved to {found}" if found else "moved"
-    text = f"#{task.number} was {where} by somebody else and stays there. {role.upper()} stops."
+    """Tell that somebody moved a task under a worker's hands, or deleted it (``found`` None); theirs stays."""
+    done = f"moved to {found} by somebody else and stays there" if found else "deleted by somebody else"
+    text = f"#{task.number} was {done}. {role.upper()} stops."
     return Announcement(emoji="🤚", text=text, task=task)
 
 
