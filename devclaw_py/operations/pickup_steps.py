@@ -105,8 +105,13 @@ def _worktree(app: App, intent: Intent) -> Intent:
 
 
 def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
-    """Return issue and attempt of the task that was at this desk last."""
-    before = [a for a in app.store.journal.attempts(intent.group_id) if a.session == session and a.op != intent.op]
+    """Return issue and attempt of the task that was at this desk last.
+
+    An attempt that failed before its checkout has left nothing there; one of the original's has a start and no commit.
+    """
+    tries = app.store.journal.attempts(intent.group_id)
+    came = [a for a in tries if a.commit is not None or a.accepted is not None]
+    before = [a for a in came if a.session == session and a.op != intent.op]
     return (before[-1].issue, before[-1].number) if before else None
 
 
