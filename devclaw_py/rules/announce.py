@@ -76,6 +76,11 @@ def chain_waits(done: Announcement, role: Role, reason: str) -> Announcement:
     return done.noting(f"⏳ {role.upper()} follows later: {_sentence(reason)}")
 
 
+def will_not_follow(issue: int, role: Role, reason: str) -> Announcement:
+    """Tell that a pickup that was to follow has been given up."""
+    return Announcement(emoji="🛑", text=f"No {role.upper()} pickup of #{issue} follows: {_sentence(reason)}")
+
+
 def created(task: TaskRef, state: State) -> Announcement:
     """Tell of a new issue; a pickup that follows at once is `chained` to it."""
     return Announcement(emoji="📋", text=f"Created {_named(task)} ({state})", task=task)
