@@ -53,6 +53,8 @@ def _told(project: Project, intent: Intent, result: Result) -> Announcement:
     facts, summary = intent.payload, intent.payload.get("summary", "")
     if facts.get("requested"):
         return announce.pass_became_fail(ref_of(intent), summary, facts["reason"])
+    if result is Result.PASS and project.integration is not Integration.DEVCLAW:
+        return announce.merge_awaited(ref_of(intent), summary, project.base_branch, project.integration)
     merged_into = project.base_branch if _merged(intent) else None
     return announce.completed(ref_of(intent), seat_of(intent)[2], result, summary, merged_into=merged_into)
 
@@ -80,7 +82,7 @@ def _what_else(intent: Intent, project: Project, result: Result) -> dict[str, An
     if result is Result.PASS:
         found |= {"issueClosed": True, "merged": _merged(intent)}
         if project.integration is not Integration.DEVCLAW:
-            found["integration"] = project.integration.value
+            found |= {"integration": project.integration.value, "mergeAwaited": True}
     if result is Result.FAIL:
         found["issueReopened"] = True
     return found

@@ -59,11 +59,11 @@ def waits(task: TaskRef, reason: str) -> Announcement:
     return Announcement(emoji="⏳", text=f"{_named(task)} waits: {_sentence(reason)}", task=task)
 
 
-def merge_awaited(task: TaskRef, base_branch: str, integration: Integration) -> Announcement:
-    """Tell that tested work waits for somebody else's merge."""
+def merge_awaited(task: TaskRef, summary: str, base_branch: str, integration: Integration) -> Announcement:
+    """Tell that an issue is closed whose tested work somebody else has yet to merge."""
     who = "a person" if integration is Integration.HUMAN else "its worker"
-    text = f"QA PASS #{task.number}: waiting for {who} to merge it into {base_branch}."
-    return Announcement(emoji="⏳", text=text, task=task)
+    text = f"QA PASS {_said(task, summary)} Issue closed; {who} has yet to merge its work into {base_branch}."
+    return Announcement(emoji="🎉", text=text, task=task)
 
 
 def chained(done: Announcement, follow: Announcement) -> Announcement:
