@@ -7,7 +7,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict, InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
+from devclaw_py.errors import InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
 from devclaw_py.model.pipeline import Result, Role
@@ -33,13 +33,13 @@ def complete(
 ) -> dict[str, Any]:
     """Take a worker's report and carry it out; the answer is ``pending`` when it has to wait.
 
-    The same report again answers the first outcome with ``repeated``.
+    When somebody moved the issue meanwhile it is a ``conflict`` with what became of the report. The same report
+    again answers the first outcome with ``repeated``.
 
     Raises:
         InvalidArguments: the role cannot report that, or the attempt's issue is missing.
         NotAllowed: a worker reports for another one.
         NotActive, StaleAttempt: there is nothing that this report could end.
-        Conflict: somebody moved the issue meanwhile; the report is kept as a comment.
     """
     target = workflow.completion_target(role, result)
     report = Report(result=result, summary=summary)
@@ -53,8 +53,6 @@ def complete(
     ended, why = _settle_report(app, call, ending)
     if ended.outcome is None:
         return _pending(app, intent, ended, why) | ({} if fresh else {"repeated": True})
-    if "error" in ended.outcome:
-        raise Conflict(ended.outcome["error"]["message"], hint=ended.outcome["error"].get("hint"))
     return ended.outcome | ({} if fresh else {"repeated": True})
 
 

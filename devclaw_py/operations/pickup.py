@@ -8,7 +8,7 @@ from typing import Any
 
 from devclaw_py.agents import mailbox
 from devclaw_py.app import App
-from devclaw_py.errors import IssueClaimed, QueueEmpty, WorkerBusy, WrongState
+from devclaw_py.errors import AttemptsUsedUp, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, RoleExecution, State, Tier
@@ -122,7 +122,7 @@ def _check_attempts(app: App, call: Call, project: Project, task: Task, source: 
     role, limit = workflow.ROLE[source], app.settings.limits.attempts
     used = count_attempts(app, project.group_id, task.number, role)
     if call.caller.kind in UNATTENDED and used >= limit:
-        raise WrongState(
+        raise AttemptsUsedUp(
             f"issue #{task.number} has had {used} {role} attempts, the limit for unattended pickups is {limit}",
             hint="read why it keeps failing, then pick it up by hand",
         )
