@@ -51,7 +51,7 @@ def run(
     """
     try:
         process = subprocess.Popen(
-            list(argv),
+            [_encoded(word) for word in argv],
             cwd=cwd,
             env=None if env is None else dict(env),
             stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
@@ -73,6 +73,14 @@ def run(
                 process.communicate(timeout=AFTER_KILL_S)
             raise NotAnswered(f"{argv[0]} did not end within {timeout_s:g} s and was killed") from None
     return Done(process.returncode, _text(out), _text(err))
+
+
+def _encoded(word: str) -> bytes:
+    # In a locale that has no UTF-8 a file name keeps its own bytes, and what the locale cannot say is UTF-8.
+    try:
+        return os.fsencode(word)
+    except UnicodeEncodeError:
+        return word.encode("utf-8", "surrogateescape")
 
 
 def _text(data: bytes) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.app import App
-from devclaw_py.errors import RepositoryError
+from devclaw_py.errors import RepositoryError, UnknownTask
 from devclaw_py.model.journal import Closing, Intent, OutboxRow
 from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
 from devclaw_py.operations.ending import completed, conflicted
@@ -63,11 +65,13 @@ def _plan(app: App, intent: Intent) -> Intent:
         return intent
     project = project_of(app, intent)
     tested = attempt_of(app, intent).commit
-    if project.integration is not Integration.DEVCLAW or tested is None:
+    if project.integration is not Integration.DEVCLAW:
         return intent
+    branch = _branch(app, intent)
+    if tested is None:
+        return intent.knowing(warnings=[f"devclaw does not know which commit was tested: {branch} was not merged"])
     issue, _ = source_of(intent)
     message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
-    branch = _branch(app, intent)
     plan = app.work.plan_merge(project, branch=branch, tested=tested, message=message, at=intent.at)
     if plan.kind is MergeKind.WAITING:
         raise Waits(
@@ -92,20 +96,22 @@ def _failed(intent: Intent, plan: MergePlan) -> Intent:
 def _take(app: App, intent: Intent) -> Intent:
     try:
         move.take(tracker_of(app, intent), *source_of(intent))
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
     return intent
 
 
-def _beaten(intent: Intent, moved: Moved) -> Intent:
-    return intent.knowing(movedTo=[state.value for state in moved.found])
+def _beaten(intent: Intent, error: Moved | UnknownTask) -> Intent:
+    if isinstance(error, UnknownTask):
+        return intent.knowing(movedTo=[], deleted=True)
+    return intent.knowing(movedTo=[state.value for state in error.found])
 
 
 def _taken(app: App, intent: Intent) -> Intent | None:
     try:
         happened = move.taken(tracker_of(app, intent), *source_of(intent), since=intent.at)
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
     return intent if happened else None
 
 
@@ -152,12 +158,16 @@ def _comment(app: App, intent: Intent) -> Intent:
     if not body and is_conflict(intent):
         body = headline(seat_of(intent)[2], result_of(intent), seat_of(intent)[1])
     if body:
-        tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
+        with suppress(UnknownTask):  # the report stands in the audit log
+            tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
     return intent
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
-    comments = tracker_of(app, intent).comments(source_of(intent)[0])
+    try:
+        comments = tracker_of(app, intent).comments(source_of(intent)[0])
+    except UnknownTask:
+        return intent
     return intent if any(marker(intent.op) in comment.body for comment in comments) else None
 
 
@@ -166,23 +176,35 @@ def _put(app: App, intent: Intent) -> Intent:
         return intent
     try:
         move.put(tracker_of(app, intent), *target_of(intent))
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten_late(intent, error)
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
-    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    try:
+        return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    except UnknownTask as error:
+        return _beaten_late(intent, error)
+
+
+def _beaten_late(intent: Intent, error: Moved | UnknownTask) -> Intent:
+    """Note a conflict that was found when the tested work was merged already: the merge stays, and is told."""
+    plan = _plan_of(intent)
+    return _beaten(intent, error).knowing(merged=plan.commit if plan else None)
 
 
 def _issue(app: App, intent: Intent) -> Intent:
     if is_conflict(intent):
         return intent
     issue, target = target_of(intent)
-    if target is State.DONE:
-        tracker_of(app, intent).close(issue)
-    elif target is State.TO_IMPROVE:
-        tracker_of(app, intent).reopen(issue)
+    try:
+        if target is State.DONE:
+            tracker_of(app, intent).close(issue)
+        elif target is State.TO_IMPROVE:
+            tracker_of(app, intent).reopen(issue)
+    except UnknownTask as error:
+        return _beaten_late(intent, error)
     return intent
 
 

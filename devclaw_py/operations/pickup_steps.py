@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError, SessionFailed
+from devclaw_py.errors import SessionError, SessionFailed, UnknownTask
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
@@ -13,6 +15,7 @@ from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
+    change_of,
     desk_of,
     offer_of,
     project_of,
@@ -92,7 +95,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update={"commit": prepared.commit}))
+    app.store.journal.change_attempt(change_of(intent, commit=prepared.commit))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),
@@ -103,8 +106,13 @@ def _worktree(app: App, intent: Intent) -> Intent:
 
 
 def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
-    """Return issue and attempt of the task that was at this desk last."""
-    before = [a for a in app.store.journal.attempts(intent.group_id) if a.session == session and a.op != intent.op]
+    """Return issue and attempt of the task that was at this desk last.
+
+    An attempt that failed before its checkout has left nothing there; one of the original's has a start and no commit.
+    """
+    tries = app.store.journal.attempts(intent.group_id)
+    came = [a for a in tries if a.commit is not None or a.accepted is not None]
+    before = [a for a in came if a.session == session and a.op != intent.op]
     return (before[-1].issue, before[-1].number) if before else None
 
 
@@ -144,7 +152,8 @@ def _put_back(app: App, intent: Intent) -> None:
     issue, source = source_of(intent)
     _, target = target_of(intent)
     tracker = tracker_of(app, intent)
-    move.put_back(tracker, issue, source=source, target=target, since=intent.at)
+    with suppress(UnknownTask):  # an issue that was deleted meanwhile carries nothing of ours
+        move.put_back(tracker, issue, source=source, target=target, since=intent.at)
 
 
 def _seat(app: App, intent: Intent) -> Intent:
@@ -194,9 +203,10 @@ def _accept(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
     try:
         app.sessions.wait_accepted(session, offer_of(intent))
-    except SessionError:
+    except SessionError as error:
         # The worker may accept while the last wait runs out: the rename decides, not the clock.
         if app.sessions.void(session, offer_of(intent)):
+            error.hint = error.hint or "the offer was taken back; call again, or look at the session if it repeats"
             raise
     return intent
 

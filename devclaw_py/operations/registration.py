@@ -86,14 +86,13 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
         wanted = project.model_copy(update=changes)
         if "base_branch" in changes:
             app.work.check(wanted)
-        changed = {
-            to_camel(name): (str(getattr(project, name)), str(value))
-            for name, value in changes.items()
-            if getattr(project, name) != value
-        }
+        old, new = project.on_disk(), wanted.on_disk()
+        keys = [to_camel(name) for name in changes]
+        changed = {key: {"from": old[key], "to": new[key]} for key in keys if old[key] != new[key]}
         if changed:
             app.store.registry.change(group_id, lambda found: found.model_copy(update=changes))
-        told = announce.project_changed(project.name, changed)
+        shown = {key: (_shown(pair["from"]), _shown(pair["to"])) for key, pair in changed.items()}
+        told = announce.project_changed(project.name, shown)
         if changed:
             app.store.journal.queue(
                 OutboxRow(key=f"{call.op}:changed", group_id=group_id, announcement=told, at=app.clock.now())
@@ -102,9 +101,17 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
             "success": True,
             "project": project.name,
             "groupId": group_id,
-            "changed": {name: {"from": old, "to": new} for name, (old, new) in changed.items()},
+            "changed": changed,
             "announcement": plain(told),
         }
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {entry}" for name, entry in value.items())
+    return str(value or "")
 
 
 def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:

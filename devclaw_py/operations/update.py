@@ -51,8 +51,15 @@ def _check_target(task: Task, state: State, project: Project, found: tuple[State
         was = " and ".join(found) or "no state"
         raise WrongState(
             f"issue #{task.number} was to move from {was} to {state}, but only a pickup enters {state}",
-            hint=f"call task_pickup with role {role}",
+            hint=_how_to_enter(role, found),
         )
+
+
+def _how_to_enter(role: Role, found: tuple[State, ...]) -> str:
+    if len(found) == 1 and found[0] in workflow.queues_of(role):
+        return f"call task_pickup with role {role}"
+    queue = workflow.queues_of(role)[-1]
+    return f"move it to {queue} with task_update, then call task_pickup with role {role}"
 
 
 def _stands(task: Task, state: State, found: tuple[State, ...]) -> bool:

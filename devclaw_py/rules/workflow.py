@@ -73,7 +73,10 @@ def pickup_source(role: Role, issue: int, found: tuple[State, ...]) -> State:
             hint="move it with task_update first" if KIND[state] is StateKind.HOLD else None,
         )
     if ROLE[state] is not role:
-        raise RoleMismatch(f"issue #{issue} is in {state} and waits for {ROLE[state]}, not for {role}")
+        raise RoleMismatch(
+            f"issue #{issue} is in {state} and waits for {ROLE[state]}, not for {role}",
+            hint=f"call task_pickup with role {ROLE[state]}",
+        )
     return state
 
 

@@ -245,6 +245,13 @@ def test_doctor_is_content_where_nothing_is_wrong(
     assert "✔ 1 projects are registered" in done.stdout
 
 
+def test_doctor_goes_on_in_a_locale_without_utf_8(devclaw: Run, shop: Path) -> None:
+    done = devclaw("doctor", "--json", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+
+    found = {(finding["type"], finding["severity"]) for finding in json.loads(done.stdout)["findings"]}
+    assert {("locale", "warning"), ("git", "ok")} <= found
+
+
 def test_a_worker_may_not_remove_a_project(devclaw: Run, shop: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("unknown")
 

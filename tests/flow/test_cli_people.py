@@ -116,6 +116,19 @@ def test_status_shows_a_tracker_that_cannot_be_read_as_an_error(
     assert entry["error"]["message"]
 
 
+def test_status_shows_every_column_in_eighty_columns(
+    store: FilesStore, workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    issue = workspace / "memory" / "issues" / "shop" / "1.md"
+    issue.write_text(issue.read_text(encoding="utf-8").replace("evil", "long " * 30), encoding="utf-8")
+
+    shown = said(capsys, "status")
+
+    assert all(name in shown for name in ("Improve", "Test", "Do", "seat", "tier", "age", "session", "attempt"))
+    assert max(map(len, shown.splitlines()[:-1])) <= 80
+
+
 def test_status_leaves_no_line_in_the_audit_log(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "status")
 
@@ -123,7 +136,7 @@ def test_status_leaves_no_line_in_the_audit_log(store: FilesStore, capsys: pytes
 
 
 def test_watch_prints_as_many_frames_as_asked_for(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "watch", "--frames", "2", "--interval", "0.1").count("To Improve") == 2
+    assert said(capsys, "watch", "--frames", "2", "--interval", "0.1").count("Improve") == 2
 
 
 def test_stopping_watch_is_no_failure(store: FilesStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +194,7 @@ def test_a_busy_project_is_not_removed(store: FilesStore, capsys: pytest.Capture
 def test_force_removes_a_busy_project_and_says_what_stays(
     store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    later = CLOCK.now() + timedelta(hours=1)
+    later = CLOCK.now() + timedelta(minutes=5)
     store.journal.begin(intent(next_try=later))
 
     answer = json.loads(said(capsys, "project", "remove", GROUP, "--yes", "--force", "--json"))
@@ -198,7 +211,7 @@ def test_a_project_with_operations_that_wait_is_not_removed(
     store: FilesStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.registry.change(GROUP, lambda project: project.with_seat(Role.DEV, project.dev.release()))
-    store.journal.begin(intent(next_try=CLOCK.now() + timedelta(hours=1)))
+    store.journal.begin(intent(next_try=CLOCK.now() + timedelta(minutes=5)))
 
     assert run(["project", "remove", "shop", "--yes"]) == 2
     assert GROUP in store.registry.all()

@@ -8,7 +8,7 @@ import pytest
 
 from devclaw_py.model.pipeline import Integration, State, Tier
 from devclaw_py.model.project import Seat
-from tests.conftest import GROUP, Office
+from tests.conftest import Office
 
 FIELDS = {
     "success",
@@ -221,107 +221,6 @@ def test_a_pass_is_left_to_others_to_merge_where_they_do(office: Office) -> None
     assert office.states(issue) == (State.DONE,)
 
 
-def waiting(office: Office) -> int:
-    """Have a pass that waits for the main checkout."""
-    issue = office.testing()
-    office.work.repo(office.project).waiting = "the main checkout has tracked changes"
-    answer = office.done("task_complete", role="qa", result="pass", summary="Seen it", attempt=2, issueId=issue)
-    assert answer["pending"]
-    assert "tracked changes" in answer["reason"]
-    return issue
-
-
-def test_a_pass_into_a_dirty_checkout_waits_with_the_label_and_without_the_seat(office: Office) -> None:
-    issue = waiting(office)
-
-    assert office.states(issue) == (State.TESTING,)
-    assert not office.seat("qa").active
-    assert not office.tracker.get(issue).closed
-
-
-def test_a_waiting_report_keeps_its_issue(office: Office) -> None:
-    issue = waiting(office)
-
-    assert office.refused("task_update", issueId=issue, state="Done") == "issue_claimed"
-
-
-def test_a_waiting_report_does_not_keep_the_role(office: Office) -> None:
-    waiting(office)
-
-    office.done("task_pickup", issueId=office.seed("Other", State.TO_TEST), role="qa")
-
-
-def test_the_group_hears_once_that_a_report_waits(office: Office) -> None:
-    told = office.hear()
-    issue = waiting(office)
-    for _ in range(3):
-        office.clock.sleep(3600)
-        office.done("task_comment", issueId=issue, body="Still here")
-
-    assert len([row for row in told if row.key.endswith(":waits")]) == 1
-
-
-def test_a_waiting_report_is_settled_by_the_next_call_when_its_time_has_come(office: Office) -> None:
-    issue = waiting(office)
-    office.work.repo(office.project).waiting = ""
-    office.clock.sleep(31)
-
-    answer = office.done("task_create", title="Anything")
-
-    assert answer["settled"] == [f"task_complete of #{issue} was settled"]
-    assert office.states(issue) == (State.DONE,)
-    assert office.tracker.get(issue).closed
-
-
-def test_the_same_report_while_the_first_waits_is_repeated_and_waits(office: Office) -> None:
-    issue = waiting(office)
-
-    answer = office.done("task_complete", role="qa", result="pass", summary="Seen it", attempt=2, issueId=issue)
-
-    assert (answer["pending"], answer["repeated"]) == (True, True)
-    assert len(office.app.store.journal.intents()) == 1
-
-
-def test_a_report_is_kept_while_the_tracker_is_down(office: Office) -> None:
-    issue = office.doing()
-    tracker = office.faulty_tracker()
-    tracker.down()
-
-    answer = office.done("task_complete", role="dev", result="done", summary="Ready")
-
-    assert answer["pending"] is True
-    assert not office.seat("dev").active
-    tracker.up()
-    office.clock.sleep(31)
-    office.done("task_create", title="Anything")
-    assert office.states(issue) == (State.TO_TEST,)
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before-acting", "after-acting"])
-@pytest.mark.parametrize("port", ["tracker", "work"])
-@pytest.mark.parametrize("number", range(1, 10))
-@pytest.mark.parametrize("result", ["pass", "fail", "done"])
-def test_a_report_is_carried_out_once_whichever_call_fails(
-    office: Office, result: str, number: int, port: str, after: bool
-) -> None:
-    issue = office.doing() if result == "done" else office.testing()
-    role, target = ("dev", State.TO_TEST) if result == "done" else ("qa", State.DONE)
-    target = State.TO_IMPROVE if result == "fail" else target
-    said = len(office.comments(issue))
-    flaky = office.flaky_tracker() if port == "tracker" else office.flaky_work()
-    flaky.fail(number, after_acting=after)
-
-    office.done("task_complete", role=role, result=result, summary="My words", issueId=issue)
-    flaky.fails = None
-    office.clock.sleep(31)
-    office.done("task_create", title="Anything")
-
-    assert office.states(issue) == (target,), flaky.calls
-    assert len(office.comments(issue)) == said + 1, flaky.calls
-    assert not office.seat(role).active
-    assert len(office.work.repo(office.project).publications) == (1 if result == "pass" else 0)
-
-
 def test_the_same_report_again_answers_the_first_outcome(office: Office) -> None:
     issue = office.doing()
     report: dict[str, Any] = {"role": "dev", "result": "done", "summary": "Ready", "issueId": issue, "attempt": 1}
@@ -350,85 +249,6 @@ def test_another_report_for_an_attempt_that_has_one_is_stale(office: Office) -> 
     message = refuses(office, "stale_attempt", role="dev", result="blocked", issueId=issue, attempt=1)
 
     assert "reported done already" in message
-
-
-@pytest.mark.parametrize("to", [State.PLANNING, State.TO_DO, State.DONE])
-def test_a_humans_move_beats_a_report(office: Office, to: State) -> None:
-    issue = office.doing()
-    office.tracker.human_moves(issue, to)
-
-    answer = office.call("task_complete", role="dev", result="done", summary="My work")
-
-    assert answer["error"]["code"] == "conflict"
-    assert "stop working" in answer["error"]["hint"]
-    assert office.states(issue) == (to,)
-    assert not office.seat("dev").active
-    assert "My work" in office.comments(issue)[-1]
-
-
-def test_a_beaten_report_without_words_leaves_a_comment_all_the_same(office: Office) -> None:
-    issue = office.doing()
-    office.tracker.human_moves(issue, State.PLANNING)
-
-    answer = office.call("task_complete", role="dev", result="done")
-
-    assert "comment" in answer["error"]["hint"]
-    assert "done, attempt 1" in office.comments(issue)[-1]
-
-
-@pytest.mark.parametrize("number", range(1, 8))
-def test_a_human_who_moves_during_a_report_keeps_the_label(office: Office, number: int) -> None:
-    issue = office.doing()
-    tracker = office.flaky_tracker()
-    tracker.before[number] = lambda: office.tracker.human_moves(issue, State.PLANNING)
-
-    answer = office.call("task_complete", role="dev", result="done", summary="My work")
-
-    if len(tracker.calls) >= number:
-        assert office.states(issue) == (State.PLANNING,)
-        assert answer["error"]["code"] == "conflict"
-    assert not office.seat("dev").active
-    assert len(office.comments(issue)) == 1
-
-
-def test_nothing_is_merged_when_a_human_beats_a_pass(office: Office) -> None:
-    issue = office.testing()
-    office.tracker.human_moves(issue, State.REFINING)
-
-    office.refused("task_complete", role="qa", result="pass")
-
-    assert office.work.repo(office.project).publications == []
-
-
-def test_the_seat_that_a_conflict_frees_is_filled_again(office: Office) -> None:
-    issue = office.doing()
-    waits = office.done("task_create", title="Next", pickup=True)["issueId"]
-    office.tracker.human_moves(issue, State.PLANNING)
-
-    answer = office.call("task_complete", role="dev", result="done")
-
-    assert answer["error"]["code"] == "conflict"
-    assert office.seat("dev").issue == waits
-
-
-def test_a_report_that_comes_before_the_pickup_has_ended_is_kept(office: Office) -> None:
-    """A worker that is faster than its pickup's last rows ends with a free seat, not a busy ghost."""
-    answers: list[dict[str, Any]] = []
-    accept = office.terminal.worker
-
-    def hasty(name: str, text: str) -> None:
-        accept(name, text)
-        if text.startswith("task"):
-            report = {"role": "dev", "result": "done", "summary": "Quick", "issueId": 1, "attempt": 1}
-            answers.append(office.call("task_complete", office.worker(), **report))
-
-    office.terminal.worker = hasty
-    issue = office.doing(commits=False)
-
-    assert answers[0]["pending"] is True
-    office.done("task_create", title="Anything")
-    assert office.states(issue) == (State.TO_TEST,)
-    assert not office.seat("dev").active
 
 
 def test_a_seat_of_the_original_without_an_attempt_can_be_completed(office: Office) -> None:
@@ -460,13 +280,14 @@ def test_an_attempt_without_its_issue_means_the_seats(office: Office) -> None:
     assert office.done("task_complete", role="dev", result="done", attempt=1)["issueId"] == issue
 
 
-def test_a_busy_project_does_not_lose_a_report(office: Office) -> None:
-    issue = office.doing()
+@pytest.mark.parametrize("integration", [Integration.HUMAN, Integration.WORKER])
+def test_a_pass_that_devclaw_does_not_merge_says_who_has_to(office: Office, integration: Integration) -> None:
+    office.change(integration=integration)
+    office.testing()
+    heard = office.hear()
 
-    with office.app.store.hold(f"project:{GROUP}", wait_s=1, holder="somebody"):
-        answer = office.done("task_complete", role="dev", result="done", summary="Ready")
+    answer = office.done("task_complete", role="qa", result="pass", summary="ok")
 
-    assert answer["pending"] is True
-    assert "another operation" in answer["reason"]
-    office.done("task_create", title="Anything")
-    assert office.states(issue) == (State.TO_TEST,)
+    assert answer["mergeAwaited"] is True
+    assert answer["merged"] is None
+    assert "has yet to merge its work into main" in heard[-1].announcement.text

@@ -27,6 +27,7 @@ def test_a_setting_is_changed_and_said(office: Office, parameter: str, value: An
 
     assert getattr(office.project, field) == stored
     assert list(answer["changed"]) == [parameter]
+    assert answer["changed"][parameter]["to"] == value
     assert parameter in answer["announcement"]
 
 

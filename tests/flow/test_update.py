@@ -81,6 +81,12 @@ def test_an_active_state_is_refused_with_the_tool_that_enters_it(office: Office,
     assert "task_pickup" in error["hint"]
 
 
+def test_an_issue_in_no_queue_is_to_be_queued_first(office: Office) -> None:
+    error = refuses(office, "wrong_state", issueId=office.seed(state=State.PLANNING), state="Doing")
+
+    assert error["hint"] == "move it to To Do with task_update, then call task_pickup with role dev"
+
+
 def test_an_unknown_state_is_refused(office: Office) -> None:
     refuses(office, "invalid_arguments", issueId=office.seed(), state="Someday")
 

@@ -66,8 +66,8 @@ BARE = TaskRef(number=42, title="Add a login page")
         ),
         (announce.waits(BARE, "tracker down"), "⏳ #42: Add a login page waits: tracker down."),
         (
-            announce.merge_awaited(BARE, "main", Integration.HUMAN),
-            "⏳ QA PASS #42: waiting for a person to merge it into main.",
+            announce.merge_awaited(BARE, "Works", "main", Integration.HUMAN),
+            "🎉 QA PASS #42 — Works. Issue closed; a person has yet to merge its work into main.",
         ),
         (announce.created(BARE, State.TO_DO), "📋 Created #42: Add a login page (To Do)"),
         (
@@ -163,3 +163,9 @@ def test_a_very_long_title_is_cut() -> None:
 
 def test_joined_emoji_survive() -> None:
     assert one_line("👩‍💻 works") == "👩‍💻 works"
+
+
+def test_a_summary_with_output_is_told_by_its_first_paragraph() -> None:
+    told = announce.completed(BARE, Role.QA, Result.FAIL, "1 of 6 tests broke\n\n$ python3 -m unittest\nF")
+
+    assert told.text == "QA FAIL #42 — 1 of 6 tests broke. Sent back to DEV."

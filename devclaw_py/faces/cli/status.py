@@ -23,7 +23,6 @@ from devclaw_py.model.pipeline import Role
 
 TITLE_CHARS = 60
 QUEUES = {"toImprove": "To Improve", "toTest": "To Test", "toDo": "To Do"}
-WIDTHS = {"seat": 4, "tier": 6, "age": 5, "session": 8, "attempt": 7}
 STYLES = {"idle": "green", "working": "green", "starting": "yellow", "dead": "red", "absent": "red"}
 
 
@@ -81,12 +80,14 @@ def picture(found: Mapping[str, Any]) -> RenderableType:
 def _table() -> Table:
     """Return the empty table: narrow enough for 80 columns, and only titles are cut."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("project", overflow="ellipsis", no_wrap=True, min_width=8)
+    table.add_column("project", no_wrap=True, overflow="ellipsis")
     for name in QUEUES.values():
-        table.add_column(name, justify="right", min_width=len(name.split()[-1]))
-    for name in ("seat", "task", "tier", "age", "session", "attempt"):
-        # A seat's title gives way first, because its number says what it is.
-        table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=None if name == "task" else WIDTHS[name])
+        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
+    table.add_column("seat", no_wrap=True)
+    # The only one that may wrap, so the only one that gives way.
+    table.add_column("task", overflow="fold")
+    for name in ("tier", "age", "session", "attempt"):
+        table.add_column(name, no_wrap=True)
     return table
 
 

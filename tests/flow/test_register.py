@@ -1,0 +1,170 @@
+"""project_register: checked first, registered last, and nobody's texts overwritten."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devclaw_py import catalogue
+from devclaw_py.model.caller import HUMAN
+from devclaw_py.rules.labels import COLOURS
+from devclaw_py.work.git import GitWork
+from tests.conftest import GROUP, Office
+
+FIELDS = {
+    "success",
+    "project",
+    "slug",
+    "groupId",
+    "repo",
+    "baseBranch",
+    "deployBranch",
+    "deployUrl",
+    "provider",
+    "autoChain",
+    "integration",
+    "labelsCreated",
+    "rolesScaffolded",
+    "announcement",
+}
+
+
+def register(office: Office, **arguments: Any) -> dict[str, Any]:
+    """Register a second project."""
+    given = {"projectGroupId": "-2", "name": "blog", "repo": "/nowhere/blog", "baseBranch": "main", **arguments}
+    return catalogue.call(office.app, "project_register", given, HUMAN)
+
+
+def refuses(office: Office, code: str, **arguments: Any) -> str:
+    """Register in vain; return the message."""
+    before = office.snapshot()
+    answer = register(office, **arguments)
+    assert not answer["success"], answer
+    assert answer["error"]["code"] == code, answer
+    assert office.snapshot() == before
+    return str(answer["error"]["message"])
+
+
+def test_a_project_is_registered_with_its_labels(office: Office) -> None:
+    answer = register(office)
+
+    assert set(answer) == FIELDS
+    assert answer["labelsCreated"] == 8
+    assert (answer["deployBranch"], answer["autoChain"], answer["provider"]) == ("main", False, "local")
+    assert office.more["-2"].colours == {state.value: colour for state, colour in COLOURS.items()}
+    assert 'Project "blog" registered for Project: blog' in answer["announcement"]
+
+
+def test_the_registry_has_the_form_of_the_original(office: Office) -> None:
+    register(office)
+
+    entry = office.app.store.registry.get("-2").on_disk()
+
+    assert entry["dev"]["sessions"] == {"junior": None, "medior": None, "senior": None}
+    assert entry["qa"]["sessions"] == {"qa": None}
+    assert (entry["roleExecution"], entry["autoChain"]) == ("parallel", False)
+
+
+def test_a_second_project_of_a_group_is_refused(office: Office) -> None:
+    assert "shop" in refuses(office, "already_registered", projectGroupId=GROUP)
+
+
+def test_a_repository_has_one_project(office: Office) -> None:
+    assert "shop" in refuses(office, "already_registered", repo=f"{office.app.workspace}/x/../shop")
+
+
+def test_a_name_has_one_project(office: Office) -> None:
+    refuses(office, "already_registered", name="shop")
+
+
+def test_two_names_of_one_slug_have_folders_of_their_own(office: Office) -> None:
+    answer = register(office, name="Shop")
+
+    assert answer["success"]
+    assert answer["slug"].startswith("shop-")
+
+
+def test_role_texts_are_scaffolded(office: Office) -> None:
+    assert register(office)["rolesScaffolded"]
+
+    assert (office.app.workspace / "roles" / "blog" / "dev.md").read_text(encoding="utf-8")
+
+
+def test_role_texts_that_stand_are_kept(office: Office) -> None:
+    mine = office.app.workspace / "roles" / "blog" / "dev.md"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("Mine", encoding="utf-8")
+
+    register(office)
+
+    assert mine.read_text(encoding="utf-8") == "Mine"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", "..", "", "  ", "x" * 101, "a\nb", "a\x1bb"])
+def test_a_name_that_could_leave_its_folder_is_refused(office: Office, name: str) -> None:
+    refuses(office, "invalid_arguments", name=name)
+
+
+@pytest.mark.parametrize("name", ["My Web App", "ÜBER (v2)", "漢字", "🦀", "v1.2", "a:b", "-rf", "con"])
+def test_other_names_are_kept_as_written(office: Office, name: str) -> None:
+    answer = register(office, name=name)
+
+    assert answer["project"] == name
+    assert office.app.store.registry.get("-2").name == name
+    assert set(answer["slug"]) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+@pytest.mark.parametrize("field", ["repo", "baseBranch"])
+@pytest.mark.parametrize("value", ["", " ", "a\x00b", "a\nb", "\ud800"])
+def test_a_repository_of_a_wrong_form_is_refused(office: Office, field: str, value: str) -> None:
+    refuses(office, "invalid_arguments", **{field: value})
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+def test_a_tracker_that_is_not_there_yet_is_said(office: Office, provider: str) -> None:
+    assert provider in refuses(office, "config_error", provider=provider)
+
+
+def test_a_name_is_needed(office: Office) -> None:
+    answer = catalogue.call(office.app, "project_register", {"projectGroupId": "-2"}, HUMAN)
+
+    assert answer["error"]["code"] == "invalid_arguments"
+    assert "baseBranch" in answer["error"]["message"]
+
+
+def git(folder: Path, *args: str) -> None:
+    """Run git in a folder."""
+    subprocess.run(["git", "-C", str(folder), *args], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "empty", "no commits", "no branch", "bare"])
+def test_a_repository_that_cannot_be_used_is_refused_by_path(office: Office, tmp_path: Path, kind: str) -> None:
+    office.app = replace(office.app, work=GitWork(office.app.settings.timeouts))
+    repo = tmp_path / "blog"
+    if kind == "file":
+        repo.write_text("no repository")
+    elif kind != "missing":
+        repo.mkdir()
+    if kind in ("no commits", "no branch"):
+        git(repo, "init", "-b", "trunk")
+    if kind == "no branch":
+        git(repo, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--allow-empty", "-m", "first")
+    if kind == "bare":
+        git(repo, "init", "--bare")
+
+    assert str(repo) in refuses(office, "config_error", repo=str(repo))
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before-acting", "after-acting"])
+def test_a_tracker_that_fails_leaves_the_group_unregistered(office: Office, after: bool) -> None:
+    tracker = office.faulty_tracker()
+    tracker.arm("ensure_labels", after=after)
+
+    assert register(office)["error"]["code"] == "tracker_unavailable"
+
+    assert list(office.app.store.registry.all()) == [GROUP]
+    assert register(office)["success"]
