@@ -32,7 +32,7 @@ def _machine(report: Mapping[str, Any]) -> Iterator[str]:
     before, after = report["load"]["before"], report["load"]["after"]
     yield f"* load average of the last minute: {before:g} before, {after:g} after; the bench itself makes about 1 of it"
     if max(before, after - 1) > at["processors"]:
-        yield "* other work kept the machine's processors busy during this run: the figures are higher than on an idle one"
+        yield "* other work kept the processors busy during this run: the figures are higher than on an idle machine"
 
 
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
