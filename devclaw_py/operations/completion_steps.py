@@ -65,11 +65,13 @@ def _plan(app: App, intent: Intent) -> Intent:
         return intent
     project = project_of(app, intent)
     tested = attempt_of(app, intent).commit
-    if project.integration is not Integration.DEVCLAW or tested is None:
+    if project.integration is not Integration.DEVCLAW:
         return intent
+    branch = _branch(app, intent)
+    if tested is None:
+        return intent.knowing(warnings=[f"devclaw does not know which commit was tested: {branch} was not merged"])
     issue, _ = source_of(intent)
     message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
-    branch = _branch(app, intent)
     plan = app.work.plan_merge(project, branch=branch, tested=tested, message=message, at=intent.at)
     if plan.kind is MergeKind.WAITING:
         raise Waits(
