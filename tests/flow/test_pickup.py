@@ -293,7 +293,7 @@ def test_a_branch_checked_out_elsewhere_names_the_path(office: Office, tmp_path:
 def test_an_issue_that_an_idle_seat_names_is_not_dispatched(office: Office, named: bool) -> None:
     issue = office.seed()
     office.change(dev=office.seat("dev").model_copy(update={"issue_id": str(issue)}))
-    which = {"issueId": issue} if named else {}
+    which: dict[str, Any] = {"issueId": issue} if named else {}
 
     code = office.refused("task_pickup", role="dev", **which)
 
