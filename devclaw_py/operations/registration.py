@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.app import App
-from devclaw_py.errors import AlreadyRegistered, InvalidArguments
+from devclaw_py.errors import AlreadyRegistered, InvalidArguments, RepositoryError
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
 from devclaw_py.operations.change_steps import CHANGE, answer
@@ -44,18 +45,27 @@ def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
 
 
 def _check_new(app: App, wanted: Project) -> None:
+    repo = wanted.repo_path.resolve()
     for group_id, project in app.store.registry.all().items():
         if group_id == wanted.group_id:
             raise AlreadyRegistered(
                 f"group {group_id} already has the project {project.name} ({project.repo})",
                 hint="change it with project_update, or remove it with devclaw project remove",
             )
-        if project.repo_path.resolve() == wanted.repo_path.resolve():
+        if _same_folder(project, repo):
             raise AlreadyRegistered(
                 f"{wanted.repo} already belongs to {project.name} of group {group_id}; two groups would fight over it"
             )
         if project.name == wanted.name:
             raise AlreadyRegistered(f"the name {project.name} already belongs to group {group_id}; choose another one")
+
+
+def _same_folder(project: Project, repo: Path) -> bool:
+    """Whether a project's repository is ``repo``; an entry that names no folder of this machine hinders nobody."""
+    try:
+        return project.repo_path.resolve() == repo
+    except RepositoryError:
+        return False
 
 
 def _intent(app: App, call: Call, project: Project) -> Intent:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from devclaw_py.app import App
-from devclaw_py.errors import SessionFailed
+from devclaw_py.errors import RepositoryError, SessionFailed
 from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Tier
 from devclaw_py.model.project import Project
@@ -88,16 +88,18 @@ def _finish(app: App, intent: Intent) -> Closing:
 
 def _stays(app: App, project: Project) -> Iterator[str]:
     """Name what is left where people find it."""
-    yield f"the repository {project.repo_path} with all branches and commits"
-    repo = project.repo_path
-    worktrees = repo.with_name(f"{repo.name}.worktrees")
-    for what, folder in (
-        ("the worktrees in", worktrees),
+    places = [
         ("the issues in", app.workspace / "memory" / "issues" / project.slug),
         ("the role texts in", app.workspace / "roles" / project.slug),
-    ):
-        if folder.exists():
-            yield f"{what} {folder}"
+    ]
+    try:
+        repo = project.repo_path
+    except RepositoryError:  # an entry that names no folder of this machine can be removed all the same
+        yield f"the repository {project.repo}"
+    else:
+        yield f"the repository {repo} with all branches and commits"
+        places.insert(0, ("the worktrees in", repo.with_name(f"{repo.name}.worktrees")))
+    yield from (f"{what} {folder}" for what, folder in places if folder.exists())
 
 
 REMOVE = Operation(
