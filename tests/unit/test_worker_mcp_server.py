@@ -201,7 +201,7 @@ def test_it_says_ready_once_the_client_has_the_tools(talk: Talk) -> None:
     until((talk.folder / READY).exists)
 
     record = json.loads((talk.folder / READY).read_text())
-    assert (record["pid"], record["client"]["name"]) == (os.getpid(), "a client")
+    assert (record["pid"], record["client"]) == (os.getpid(), "a client 1")
 
 
 def test_a_client_of_an_earlier_server_is_not_taken_for_this_ones(tmp_path: Path) -> None:
