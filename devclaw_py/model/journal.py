@@ -61,7 +61,7 @@ class Attempt(Value):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
-    ``outcome`` is the first answer to its report.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
     """
 
     group_id: str
@@ -73,6 +73,7 @@ class Attempt(Value):
     op: str
     title: str = ""
     url: str = ""
+    branch: str | None = None
     commit: str | None = None
     accepted: datetime | None = None
     started: datetime
@@ -95,6 +96,7 @@ class AttemptChange(Value):
     group_id: str
     issue: int
     number: int
+    branch: str | None = None
     commit: str | None = None
     accepted: datetime | None = None
     ended: datetime | None = None
@@ -103,7 +105,7 @@ class AttemptChange(Value):
 
     def applied(self, attempt: Attempt) -> Attempt:
         """Return the attempt with the change."""
-        known = {name: getattr(self, name) for name in ("commit", "ended", "reason", "outcome")}
+        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "outcome")}
         update = {name: value for name, value in known.items() if value is not None}
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 

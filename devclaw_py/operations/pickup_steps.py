@@ -95,7 +95,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    app.store.journal.change_attempt(change_of(intent, commit=prepared.commit))
+    app.store.journal.change_attempt(change_of(intent, branch=prepared.branch, commit=prepared.commit))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),
