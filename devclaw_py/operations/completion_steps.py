@@ -124,7 +124,22 @@ def _plan_of(intent: Intent) -> MergePlan | None:
 
 
 def _publish(app: App, intent: Intent) -> Intent:
-    """Publish the planned merge; when the base branch has moved since, plan again on the new head."""
+    """Publish the planned merge; when it has to wait, the label that was taken is put back meanwhile."""
+    intent = _taken_again(app, intent)
+    try:
+        return _published_or_planned(app, intent)
+    except Waits as waits:
+        return _wait_with_label(app, intent, waits)
+
+
+def _taken_again(app: App, intent: Intent) -> Intent:
+    if not intent.payload.get("labelBack"):
+        return intent
+    return note(app, (_taken(app, intent) or _take(app, intent)).knowing(labelBack=False))
+
+
+def _published_or_planned(app: App, intent: Intent) -> Intent:
+    """Publish; when the base branch has moved since the plan, plan again on the new head."""
     for _ in range(REPLANS):
         plan = _plan_of(intent)
         if plan is None:
@@ -140,9 +155,26 @@ def _publish(app: App, intent: Intent) -> Intent:
     raise Waits("the base branch keeps moving while the tested work is merged")
 
 
+def _wait_with_label(app: App, intent: Intent, waits: Waits) -> Intent:
+    """Put the active label back and wait with it, as before the take; somebody's move meanwhile ends the report.
+
+    Raises:
+        Waits: always but then.
+    """
+    # Noted first: whoever is stopped in between asks at the next try whether the label is there.
+    note(app, intent.knowing(labelBack=True))
+    try:
+        move.put(tracker_of(app, intent), *source_of(intent))
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
+    raise waits
+
+
 def _published(app: App, intent: Intent) -> Intent | None:
     plan = _plan_of(intent)
-    return intent if plan is not None and app.work.published(project_of(app, intent), plan) else None
+    if plan is None or not app.work.published(project_of(app, intent), plan):
+        return None
+    return _taken_again(app, intent)
 
 
 def _comment(app: App, intent: Intent) -> Intent:

@@ -87,7 +87,7 @@ def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> t
 def _waiting(app: App, tracker: IssueProvider, project: Project, role: Role) -> Iterator[Task]:
     """Yield what the role could pick up next, in queue order; claimed and inconsistent issues are passed over."""
     kept = {intent.issue for intent in app.store.journal.intents(project.group_id)}
-    seated = {project.seat(other).issue for other in Role if project.seat(other).active}
+    seated = {project.seat(other).issue for other in Role}
     for state in workflow.queues_of(role):
         for task in tracker.list_by_label(state):
             if task.number not in kept | seated and len(states_in(task.labels)) == 1:
@@ -110,9 +110,10 @@ def check_unclaimed(app: App, project: Project, issue: int) -> None:
 
 def _check_unseated(project: Project, task: Task) -> None:
     for role in Role:
-        if project.seat(role).holds(task.number, None):
+        if project.seat(role).issue == task.number:
+            how = "holds" if project.seat(role).active else "is idle and names"
             raise WrongState(
-                f"{role} of {project.name} still holds #{task.number}, although its label says otherwise",
+                f"{role} of {project.name} still {how} #{task.number}, although its label says otherwise",
                 hint="call session_health with autoFix",
             )
 

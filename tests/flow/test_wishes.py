@@ -96,3 +96,17 @@ def test_the_group_is_told_of_a_wish_that_is_dropped(waiting: Office) -> None:
 
     assert any("No DEV pickup of #2 follows" in row.announcement.text for row in heard)
     assert waiting.lines("wish_dropped")[0]["project"] == "shop"
+
+
+def test_a_pickup_that_was_refused_to_a_wish_has_one_line_for_each_reason(waiting: Office) -> None:
+    def chained() -> list[object]:
+        return [line["error"] for line in waiting.lines("task_pickup") if line["caller"] == "chain" and not line["ok"]]
+
+    assert chained() == ["worker_busy"]
+    waiting.done("task_create", title="Anything")
+    assert chained() == ["worker_busy"]
+
+    waiting.tracker.human_labels(2, ["To Do", "Planning"])
+    waiting.done("task_complete", role="dev", result="done")
+
+    assert chained() == ["worker_busy", "wrong_state"]
