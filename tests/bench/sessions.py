@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
-from devclaw_py.agents import mailbox
+from devclaw_py.agents import mailbox, tokens
 from devclaw_py.kernel import proc
 from tests.bench.measure import Goal, Row, Scale, ms_of
 from tests.bench.office import Office, bytecode, office, python
@@ -48,19 +49,20 @@ def _looks(scale: Scale) -> Row:
 
 
 def _look_at_all(found: Office, panes: int) -> None:
-    idle = sum(look.status == "idle" for look in found.app.sessions.looks().values())
-    if idle != panes:
-        raise RuntimeError(f"{idle} of {panes} panes are idle")
+    looks = Counter(look.status for look in found.app.sessions.looks().values())
+    if looks != {"idle": panes}:
+        raise RuntimeError(f"of {panes} idle panes were seen: {dict(looks)}")
 
 
 def _cheap_session(found: Office, name: str) -> None:
-    """Start a session of a program that only waits, with the state that an agent writes."""
+    """Start a session of a program that only waits, with the token and the state that an agent's has."""
     marks = {"project": "shop", "role": "dev", "tier": "medior"}
     session = found.app.sessions.terminal.start(
         name, cwd=found.folder, argv=["sleep", "3600"], env=found.environ, marks=marks
     )
     folder = found.app.sessions.folder(name)
     mailbox.make(folder)
+    mailbox.put(folder / tokens.TOKEN, "a token of nobody")
     mailbox.put(folder / mailbox.STATE, json.dumps({"status": "idle", "offer": None, "pid": session.pid, "at": 0.0}))
 
 
