@@ -87,7 +87,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
         app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=_issue(args, answer)))
-    if args is not None and group_id is not None and _changes(tool, args) and _may_free_a_seat(answer):
+    if args is not None and group_id is not None and _leads_on(app, tool, args, answer):
         _follow(app, context, answer, group_id)
     return answer
 
@@ -189,6 +189,11 @@ def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
 def _changes(tool: Tool, args: Args) -> bool:
     """Whether the call may have changed a project; a session_health without autoFix only looks."""
     return tool.writes and getattr(args, "auto_fix", True) is not False
+
+
+def _leads_on(app: App, tool: Tool, args: Args, answer: Mapping[str, Any]) -> bool:
+    """Whether something may follow the call: a seat may be free, and the settings say how to go on."""
+    return app.unusable is None and _changes(tool, args) and _may_free_a_seat(answer)
 
 
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
+from devclaw_py.errors import ConfigError, InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
 from devclaw_py.model.pipeline import Result, Role
@@ -183,8 +183,8 @@ def _settle_report(app: App, call: Call, ending: Attempt) -> tuple[Attempt, str]
             pass  # the report stands in the journal: settling the project settles it, in its turn
     except ProjectBusy as held:
         why = f"another operation holds the project: {held}"
-    except StateCorrupt as corrupt:
-        why = str(corrupt)
+    except (StateCorrupt, ConfigError) as broken:
+        why = str(broken)
     tries = app.store.journal.attempts(ending.group_id, ending.issue)
     return next(attempt for attempt in tries if attempt.number == ending.number), why
 

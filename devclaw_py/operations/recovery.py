@@ -25,9 +25,12 @@ def project_held(
 
     Raises:
         UnknownProject: before anything is locked.
+        ConfigError: the workspace's settings are broken; nothing can be carried out.
         ProjectBusy: another operation holds it.
         Answered: the call's request id was answered meanwhile; not when ``reporting``, whose own end answers it.
     """
+    if app.unusable is not None:
+        raise app.unusable
     app.store.registry.get(group_id)
     wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
     with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
