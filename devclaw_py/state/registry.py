@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from devclaw_py.errors import AlreadyRegistered, UnknownProject
-from devclaw_py.kernel.files import PUBLIC, folder, read, sweep, write
+from devclaw_py.kernel.files import PUBLIC, back_up, folder, read, sweep, write
 from devclaw_py.model.project import Project
 from devclaw_py.rules.migrations import migrate, outdated
 from devclaw_py.rules.slug import slug
