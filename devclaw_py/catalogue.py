@@ -201,7 +201,7 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     with _warning(answer):
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
-        pump(app.store, app.notifier, app.clock, group_id=group_id)
+        pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)
     if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
         app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
 
