@@ -212,7 +212,7 @@ def _tell(app: App, intent: Intent) -> Intent:
     if intent.payload.get("stops"):
         _put_to_rest(app, intent.session)
     elif intent.payload.get("notice"):
-        app.sessions.tell(intent.session, intent.payload["notice"])
+        return intent.knowing(workerTold=app.sessions.tell(intent.session, intent.payload["notice"]))
     return intent
 
 
@@ -235,8 +235,14 @@ def _finish(app: App, intent: Intent) -> Closing:
             key=f"{intent.op}:told", group_id=intent.group_id, announcement=announcement, at=app.clock.now()
         )
         rows = (row,)
+    told = {"workerTold": facts["workerTold"]} if "workerTold" in facts else {}
+    answer |= told
     return Closing(
-        facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), wish=_wish(app, intent), answer=answer
+        facts=facts.get("audit", {}) | told,
+        outbox=rows,
+        attempt=_ended(app, intent),
+        wish=_wish(app, intent),
+        answer=answer,
     )
 
 
