@@ -78,6 +78,8 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         args = _bind(_parse(tool, arguments), tool, caller)
         _check(app, tool, args, caller)
         answer = _run(app, tool, args, context)
+        if _group(args, arguments) is None:
+            _keep(app, context, answer, NO_GROUP)
     except DevClawError as error:
         answer = failure(error)
     except Exception as error:  # noqa: BLE001 - the door is where a bug becomes an answer; its trace goes to the log
@@ -203,7 +205,12 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     with _warning(answer):
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
-        pump(app.store, app.notifier, app.clock, group_id=group_id)
+        pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)
+    _keep(app, context, answer, group_id)
+
+
+def _keep(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
+    """Keep the whole answer under the call's request id; of no group those of the whole workspace."""
     if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
         app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
 

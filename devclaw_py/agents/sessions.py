@@ -24,8 +24,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 GRACE_S = 2.0
 TELL_WAIT_S = 1.0
 POLL_S = 0.02
-ACCEPT_POLL_S = 0.003
-CHECK_ALIVE_S = 1.0
+ACCEPT_POLL_S, CHECK_ALIVE_S = 0.003, 1.0
 LAST_LINES = 15
 
 
@@ -121,11 +120,13 @@ class Sessions:
 
     def void(self, name: str, offer: str) -> bool:
         """Take an offer back: True when the worker can no longer accept it, False when it has."""
-        return mailbox.void(self.folder(name), offer)
+        with files_of(name):
+            return mailbox.void(self.folder(name), offer)
 
     def accepted(self, name: str, offer: str) -> bool:
         """Say whether the worker accepted the offer."""
-        return mailbox.accepted(self.folder(name), offer)
+        with files_of(name):
+            return mailbox.accepted(self.folder(name), offer)
 
     def wait_accepted(self, name: str, offer: str) -> None:
         """Wait up to ``receipt_s`` for the worker to accept; the offer is not made void here.

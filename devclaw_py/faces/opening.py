@@ -61,8 +61,15 @@ def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -
         ConfigError: a setting cannot be used; names file, line and key.
     """
     workspace, loaded = settings_of(flag, environ)
-    points = faults.from_environment(environ)
+    points = faults.from_environment(environ, known=_fail_points)
     return open_app(workspace, loaded.settings, environ=environ, faults=points)
+
+
+def _fail_points() -> tuple[str, ...]:
+    # Here, because only a test that stops a process needs the table of all operations.
+    from devclaw_py.operations.registry import fail_points
+
+    return fail_points()
 
 
 def open_to_look(flag: str | Path | None, environ: Mapping[str, str]) -> App:

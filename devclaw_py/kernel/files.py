@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from devclaw_py.errors import ConfigError
@@ -95,6 +96,20 @@ def create(path: Path, content: bytes, *, mode: int = PUBLIC) -> None:
             sync_folder(path.parent)
     if exists:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def back_up(path: Path, content: bytes, *, mode: int = PUBLIC) -> str:
+    """Write ``content`` beside ``path`` under the next free name ``<name>.bak-<n>``, and return that name.
+
+    Raises:
+        ConfigError: the machine refused.
+    """
+    numbers = count(1)
+    while True:
+        backup = path.with_name(f"{path.name}.bak-{next(numbers)}")
+        with suppress(FileExistsError):
+            create(backup, content, mode=mode)
+            return backup.name
 
 
 def _linked(draft: Path, path: Path) -> bool:

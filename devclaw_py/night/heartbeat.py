@@ -11,6 +11,7 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.steps import NO_GROUP
@@ -52,14 +53,14 @@ def tick(app: App) -> list[Visit]:
         StateCorrupt: the registry or the journal cannot be read.
     """
     with app.store.hold("heartbeat", wait_s=0, holder="heartbeat"):
-        return visit_all(app, force=False)
+        return visit_all(app, force=False, caller=HEARTBEAT)
 
 
-def visit_all(app: App, *, force: bool, groups: Sequence[str] | None = None) -> list[Visit]:
+def visit_all(app: App, *, force: bool, caller: Caller = RECOVERY, groups: Sequence[str] | None = None) -> list[Visit]:
     """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come.
 
     Where nothing is open, wished or unsent at the beginning there is nothing to do; what comes up meanwhile is the
-    next visit's.
+    next visit's. ``caller`` is who picks up what follows.
     """
     flush_lines(app.store)
     names = {group: project.name for group, project in app.store.registry.all().items()}
@@ -68,7 +69,7 @@ def visit_all(app: App, *, force: bool, groups: Sequence[str] | None = None) -> 
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
     stirring = _stirring(app)
     visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
-    return [_visit(app, visit, force=force) if visit.group_id in stirring else visit for visit in visits]
+    return [_visit(app, visit, force=force, caller=caller) if visit.group_id in stirring else visit for visit in visits]
 
 
 def _stirring(app: App) -> set[str]:
@@ -79,11 +80,11 @@ def _stirring(app: App) -> set[str]:
     return {*groups, *(row.group_id for row in journal.outbox())}
 
 
-def _visit(app: App, visit: Visit, *, force: bool) -> Visit:
+def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
     try:
         _settle(app, visit, force=force)
-        visit.followed = carry_out(app, visit.group_id)
-        for row in pump(app.store, app.notifier, app.clock, group_id=visit.group_id):
+        visit.followed = carry_out(app, visit.group_id, caller=caller)
+        for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
             visit.sent += row.sent is not None
         visit.unsent = len(app.store.journal.outbox(visit.group_id))
     except DevClawError as error:

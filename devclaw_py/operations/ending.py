@@ -13,6 +13,7 @@ from devclaw_py.model.pipeline import Integration, Result, Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
 from devclaw_py.rules import announce
+from devclaw_py.rules.attempts import dev_attempts
 
 SHOWN_COMMIT = 12
 NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
@@ -100,11 +101,11 @@ def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tu
     now = app.clock.now()
     if result is Result.DONE:
         return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.QA, at=now), None
-    devs = [a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.role is Role.DEV and a.accepted]
-    limit = app.settings.limits.attempts
-    if len(devs) >= limit:
-        return None, f"#{intent.issue} has had {len(devs)} dev attempts; only a person's pickup goes on with it."
-    tier = devs[-1].tier if devs else None
+    tries = app.store.journal.attempts(intent.group_id, intent.issue)
+    used = dev_attempts(tries)
+    if used >= app.settings.limits.attempts:
+        return None, f"#{intent.issue} has had {used} dev attempts; only a person's pickup goes on with it."
+    tier = next((a.tier for a in reversed(tries) if a.role is Role.DEV and a.accepted), None)
     return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.DEV, tier=tier, at=now), None
 
 

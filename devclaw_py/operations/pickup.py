@@ -19,6 +19,7 @@ from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import tiers, workflow
+from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.work.base import Desk
@@ -26,7 +27,7 @@ from devclaw_py.work.base import Desk
 # The operation of an attempt that devclaw learnt from a seat, not by a pickup of its own.
 ADOPTED = "adopted"
 
-UNATTENDED = frozenset({CallerKind.CHAIN, CallerKind.HEARTBEAT})
+UNATTENDED = frozenset({CallerKind.CHAIN, CallerKind.HEARTBEAT, CallerKind.RECOVERY})
 
 
 def pick_up(
@@ -120,19 +121,14 @@ def _check_unseated(project: Project, task: Task) -> None:
 
 def _check_attempts(app: App, call: Call, project: Project, task: Task, source: State) -> None:
     """Stop unattended pickups of a task that keeps coming back: only a person goes on with it."""
-    role, limit = workflow.ROLE[source], app.settings.limits.attempts
-    used = count_attempts(app, project.group_id, task.number, role)
-    if call.caller.kind in UNATTENDED and used >= limit:
+    if call.caller.kind not in UNATTENDED or workflow.ROLE[source] is not Role.DEV:
+        return
+    limit, used = app.settings.limits.attempts, dev_attempts(app.store.journal.attempts(project.group_id, task.number))
+    if used >= limit:
         raise AttemptsUsedUp(
-            f"issue #{task.number} has had {used} {role} attempts, the limit for unattended pickups is {limit}",
+            f"issue #{task.number} has had {used} dev attempts, the limit for unattended pickups is {limit}",
             hint="read why it keeps failing, then pick it up by hand",
         )
-
-
-def count_attempts(app: App, group_id: str, issue: int, role: Role) -> int:
-    """Return how often a worker of the role has accepted the task."""
-    tries = app.store.journal.attempts(group_id, issue)
-    return sum(1 for attempt in tries if attempt.role is role and attempt.accepted is not None)
 
 
 def _allot(

@@ -21,6 +21,8 @@ from devclaw_py.operations.shared import (
     project_of,
     restore_seat,
     seat_of,
+    seated_sessions,
+    sessions_in_use,
     source_of,
     target_of,
     tracker_of,
@@ -55,27 +57,14 @@ def _session(app: App, intent: Intent) -> Intent:
         worktree=desk_of(app, project, intent).worktree,
         folder=app.sessions.folder(session),
     )
-    action = app.sessions.ensure(place, keep=_sessions_at_work(app))
+    action = app.sessions.ensure(place, keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action)
-
-
-def _seated_sessions(app: App) -> frozenset[str]:
-    """Return the sessions whose seats hold a task."""
-    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
-    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
-    return frozenset(name for name in named if name is not None)
-
-
-def _sessions_at_work(app: App) -> frozenset[str]:
-    """Return the sessions that hold a task or are about to be given one: these are never put to sleep."""
-    coming = [intent.session for intent in app.store.journal.intents() if intent.kind == "pickup"]
-    return _seated_sessions(app) | frozenset(name for name in coming if name is not None)
 
 
 def _stop_session(app: App, intent: Intent) -> None:
     """Stop the session if this pickup started it and no later task has moved in."""
     _, _, _, _, session = seat_of(intent)
-    if intent.payload.get("starts") and session not in _seated_sessions(app):
+    if intent.payload.get("starts") and session not in seated_sessions(app):
         app.sessions.stop(session)
 
 

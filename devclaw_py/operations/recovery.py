@@ -10,11 +10,13 @@ from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, IssueClaimed
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
+from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.ending import waiting
 from devclaw_py.operations.registry import operation_of
 from devclaw_py.operations.runner import LONGEST_WAIT_S, drive
 from devclaw_py.operations.steps import Answered, Call
 from devclaw_py.state.flush import flush_lines
+from devclaw_py.terminals.processes import alive
 
 
 @contextmanager
@@ -112,9 +114,15 @@ def due(intent: Intent, now: datetime) -> bool:
     return not timedelta() < wait <= timedelta(seconds=LONGEST_WAIT_S)
 
 
+def _only_waits(intent: Intent) -> bool:
+    """Say whether it is a report whose living caller waits for the project: nothing has crashed."""
+    begun = intent.phase > 1 or intent.next_try is not None
+    return intent.kind == COMPLETE.kind and not begun and alive(intent.owner)
+
+
 def _settle_one(app: App, intent: Intent, *, own: bool) -> str:
-    what = f"{intent.tool} of #{intent.issue}" if intent.issue is not None else intent.tool
-    if not own:
+    what = intent.named
+    if not own and not _only_waits(intent):
         intent = intent.knowing(recovering=True)
         app.store.journal.mark(intent)
     try:

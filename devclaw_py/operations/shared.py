@@ -102,3 +102,16 @@ def restore_seat(app: App, intent: Intent) -> None:
 
     if project_of(app, intent).seat(role).holds(issue, attempt):
         app.store.registry.change(intent.group_id, restore)
+
+
+def seated_sessions(app: App) -> frozenset[str]:
+    """Return the sessions whose seats hold a task."""
+    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
+    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
+    return frozenset(name for name in named if name is not None)
+
+
+def sessions_in_use(app: App) -> frozenset[str]:
+    """Return the sessions that hold a task or that an open operation is about: none of them is put to sleep."""
+    open_now = [intent.session for intent in app.store.journal.intents()]
+    return seated_sessions(app) | frozenset(name for name in open_now if name is not None)

@@ -16,7 +16,7 @@ from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import project_of, seat_of, tracker_of
+from devclaw_py.operations.shared import project_of, seat_of, sessions_in_use, tracker_of
 from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
@@ -59,7 +59,7 @@ def _resume(app: App, intent: Intent) -> Intent:
     if app.sessions.look(session).status not in UNUSED:
         raise Conflict(f"the session {session} lives again; nothing was changed")
     intent = note(app, intent.knowing(starts=True))
-    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=_in_use(app))
+    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action.value)
 
 
@@ -82,14 +82,6 @@ def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) 
         worktree=app.work.desk(project, role, tier).worktree,
         folder=app.sessions.folder(session),
     )
-
-
-def _in_use(app: App) -> frozenset[str]:
-    """Return the sessions that hold a task or are about to be given one."""
-    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
-    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
-    named += [intent.session for intent in app.store.journal.intents()]
-    return frozenset(name for name in named if name is not None)
 
 
 def _take(app: App, intent: Intent) -> Intent:
@@ -212,7 +204,7 @@ def _tell(app: App, intent: Intent) -> Intent:
     if intent.payload.get("stops"):
         _put_to_rest(app, intent.session)
     elif intent.payload.get("notice"):
-        app.sessions.tell(intent.session, intent.payload["notice"])
+        return intent.knowing(workerTold=app.sessions.tell(intent.session, intent.payload["notice"]))
     return intent
 
 
@@ -235,8 +227,14 @@ def _finish(app: App, intent: Intent) -> Closing:
             key=f"{intent.op}:told", group_id=intent.group_id, announcement=announcement, at=app.clock.now()
         )
         rows = (row,)
+    told = {"workerTold": facts["workerTold"]} if "workerTold" in facts else {}
+    answer |= told
     return Closing(
-        facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), wish=_wish(app, intent), answer=answer
+        facts=facts.get("audit", {}) | told,
+        outbox=rows,
+        attempt=_ended(app, intent),
+        wish=_wish(app, intent),
+        answer=answer,
     )
 
 

@@ -89,6 +89,7 @@ def _parked(intent: Intent) -> dict[str, Any]:
     return {
         "tool": intent.tool,
         "issueId": intent.issue,
+        "operation": intent.named,
         "reason": intent.payload.get("waits"),
         "nextTry": intent.next_try.isoformat() if intent.next_try else None,
     }
@@ -98,7 +99,7 @@ def _told(entry: dict[str, Any]) -> Announcement:
     queue = entry["queue"]
     waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} if queue is not None else None
     trouble = [entry["error"]["message"]] if "error" in entry else []
-    trouble += [f"{parked['tool']} of #{parked['issueId']} waits: {parked['reason']}" for parked in entry["parked"]]
+    trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
     return announce.queue(entry["name"], waiting, {role: entry[role]["issueId"] for role in Role}, trouble)
 
 

@@ -215,3 +215,11 @@ def test_a_project_with_operations_that_wait_is_not_removed(
 
     assert run(["project", "remove", "shop", "--yes"]) == 2
     assert GROUP in store.registry.all()
+
+
+def test_nobody_but_a_person_types_into_a_session(
+    store: FilesStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVCLAW_TOKEN", "a-strangers")
+
+    assert run(["attach", "--write", GROUP, "dev", "medior"]) == 2

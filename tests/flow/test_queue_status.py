@@ -134,3 +134,12 @@ def test_the_sums_are_unknown_when_a_tracker_is_down(office: Office) -> None:
 
     assert answer["counts"] == {"toImprove": None, "toTest": None, "toDo": None}
     assert "nothing waits" not in answer["announcement"]
+
+
+def test_an_operation_without_an_issue_is_named_by_its_tool(office: Office) -> None:
+    tracker = office.faulty_tracker()
+    tracker.arm("create", after=True)
+    tracker.arm("list_all", after=False)
+    office.call("task_create", title="One")
+
+    assert "task_create waits" in office.done("queue_status")["announcement"]

@@ -189,3 +189,15 @@ def test_a_worker_is_released_when_a_person_has_moved_its_issue_there_before(off
     assert not office.seat("dev").active
     assert office.states(issue) == (State.PLANNING,)
     assert any("stop working" in text for text in office.terminal.panes["shop-dev-medior"].typed)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_update_says_whether_the_worker_could_be_told(office: Office, alive: bool) -> None:
+    issue = office.doing()
+    if not alive:
+        office.terminal.kill("shop-dev-medior")
+
+    answer = office.done("task_update", issueId=issue, state="Planning")
+
+    assert answer["workerTold"] is alive
+    assert office.lines("task_update")[-1]["workerTold"] is alive

@@ -140,3 +140,11 @@ def test_a_creation_that_is_cut_off_leaves_no_file_under_the_name(
         files.create(tmp_path / "dev.md", b"text")
 
     assert not (tmp_path / "dev.md").exists()
+
+
+def test_a_backup_takes_the_next_number_that_is_free(tmp_path: Path) -> None:
+    (tmp_path / "a.bak-1").write_text("theirs")
+
+    assert files.back_up(tmp_path / "a", b"ours") == "a.bak-2"
+
+    assert (tmp_path / "a.bak-1").read_text() == "theirs"
