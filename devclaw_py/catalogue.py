@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -82,12 +82,24 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
     if context.settled:
         answer["settled"] = context.settled
     group_id = _group(args, arguments)
-    _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
-    if args is not None and group_id is not None and _changes(tool, args):
-        _mark_lined(app, context.op)
-        if _may_free_a_seat(answer):
-            _follow(app, context, answer, group_id)
+    with _warning(answer):
+        # Noted first: whoever ends an operation that was left open must write another line, not this one again.
+        app.store.journal.set_lined(context.op)
+        app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=_issue(args, answer)))
+    if args is not None and group_id is not None and _changes(tool, args) and _may_free_a_seat(answer):
+        _follow(app, context, answer, group_id)
     return answer
+
+
+@contextmanager
+def _warning(answer: dict[str, Any]) -> Iterator[None]:
+    """Let what is done stand: what fails afterwards is a warning of its answer, never its failure."""
+    try:
+        yield
+    except DevClawError as error:
+        answer["warning"] = str(error)
+    except Exception as error:  # noqa: BLE001 - a bug in what follows must not hide what was done
+        answer["warning"] = str(_bug("what follows", error))
 
 
 def _run(app: App, tool: Tool, args: Args, context: Call) -> dict[str, Any]:
@@ -99,7 +111,7 @@ def _run(app: App, tool: Tool, args: Args, context: Call) -> dict[str, Any]:
     except Answered as answered:
         return {**answered.answer, "repeated": True}
     except Waits as waits:
-        return waiting(app, context, waits)
+        return waiting(app, context.op, context.tool, str(waits))
 
 
 def _bug(name: str, error: Exception) -> Internal:
@@ -173,15 +185,10 @@ def _changes(tool: Tool, args: Args) -> bool:
 
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
-    try:
+    with _warning(answer):
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, group_id=group_id)
-    except DevClawError as error:
-        # The call itself is done and said so; what should follow is durable and tried again.
-        answer["warning"] = str(error)
-    except Exception as error:  # noqa: BLE001 - a bug in what follows must not hide what was done
-        answer["warning"] = str(_bug("what follows", error))
     if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
         app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
 
@@ -205,29 +212,9 @@ def _add(context: Call, answer: dict[str, Any], outcome: dict[str, Any]) -> None
         answer["announcement"] += f"\n⏳ {outcome['role'].upper()} follows later: {outcome['reason']}"
 
 
-def _mark_lined(app: App, op: str) -> None:
-    """Note that a call that ended while its operation is open has its audit line: the end is `operation_settled`."""
-    with suppress(DevClawError):  # another process may settle it at this very moment
-        intent = app.store.journal.intent(op)
-        if intent is not None:
-            app.store.journal.mark(intent.knowing(lined=True))
-
-
 def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
     found = getattr(args, "issue_id", None) or answer.get("issueId")
     return found if isinstance(found, int) else None
-
-
-def _audit(app: App, context: Call, answer: dict[str, Any], *, group_id: str | None, issue: int | None) -> None:
-    """Leave the call's line; a log that cannot be written takes nothing back of what was done, and is said.
-
-    An operation's own line waits in the journal then; only a look or a refusal stays without one.
-    """
-    try:
-        app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=issue))
-    except DevClawError as error:
-        if answer["success"]:
-            answer["warning"] = str(error)
 
 
 def _line(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> AuditLine:

@@ -56,13 +56,27 @@ def tick(app: App) -> list[Visit]:
 
 
 def visit_all(app: App, *, force: bool, groups: Sequence[str] | None = None) -> list[Visit]:
-    """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come."""
+    """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come.
+
+    Where nothing is open, wished or unsent at the beginning there is nothing to do; what comes up meanwhile is the
+    next visit's.
+    """
     flush_lines(app.store)
     names = {group: project.name for group, project in app.store.registry.all().items()}
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
-    return [_visit(app, Visit(group, names.get(group, "(no project)")), force=force) for group in groups]
+    stirring = _stirring(app)
+    visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
+    return [_visit(app, visit, force=force) if visit.group_id in stirring else visit for visit in visits]
+
+
+def _stirring(app: App) -> set[str]:
+    """Return the groups with anything to do: asked once, not a thousand times for a no."""
+    journal = app.store.journal
+    groups = [intent.group_id for intent in journal.intents()]
+    groups += [wish.group_id for wish in journal.wishes()]
+    return {*groups, *(row.group_id for row in journal.outbox())}
 
 
 def _visit(app: App, visit: Visit, *, force: bool) -> Visit:

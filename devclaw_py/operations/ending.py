@@ -8,11 +8,10 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Integration, Result, Role
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import attempt_of, project_of, ref_of, seat_of
-from devclaw_py.operations.steps import Call, Waits
+from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
 from devclaw_py.rules import announce
 
 NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
@@ -124,16 +123,16 @@ def conflicted(app: App, intent: Intent) -> Closing:
     )
 
 
-def waiting(app: App, call: Call, waits: Waits) -> dict[str, Any]:
+def waiting(app: App, op: str, tool: str, reason: str) -> dict[str, Any]:
     """Return the answer of a call whose operation can only go forward and is parked: it ends by itself."""
-    answer: dict[str, Any] = {"success": True, "pending": True, "reason": str(waits)}
-    intent = app.store.journal.intent(call.op)
+    answer: dict[str, Any] = {"success": True, "pending": True, "reason": reason}
+    intent = app.store.journal.intent(op)
     if intent is not None:
         issue = intent.issue or (intent.payload.get("created") or {}).get("number")
         known = {"project": intent.payload.get("project"), "groupId": intent.group_id, "issueId": issue}
         answer |= {name: value for name, value in known.items() if value}
-    what = f"{call.tool} of #{answer['issueId']}" if "issueId" in answer else call.tool
-    return answer | {"announcement": f"⏳ {what} waits: {waits}"}
+    what = f"{tool} of #{answer['issueId']}" if "issueId" in answer else tool
+    return answer | {"announcement": f"⏳ {what} waits: {reason}"}
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -149,6 +148,5 @@ def failure(error: Exception) -> dict[str, Any]:
     return {"success": False, "error": {name: value for name, value in fields.items() if value is not None}}
 
 
-def _ended(app: App, intent: Intent, *, reason: str, outcome: dict[str, Any]) -> Attempt:
-    update = {"ended": app.clock.now(), "reason": reason, "outcome": outcome}
-    return attempt_of(app, intent).model_copy(update=update)
+def _ended(app: App, intent: Intent, *, reason: str, outcome: dict[str, Any]) -> AttemptChange:
+    return change_of(intent, ended=app.clock.now(), reason=reason, outcome=outcome)

@@ -13,6 +13,7 @@ from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
+    change_of,
     desk_of,
     offer_of,
     project_of,
@@ -92,7 +93,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update={"commit": prepared.commit}))
+    app.store.journal.change_attempt(change_of(intent, commit=prepared.commit))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),
@@ -110,12 +111,13 @@ def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
 
 def _free_desks(app: App, project: Project) -> list[Desk]:
     """Return the desks whose seat holds no task and whose session has no turn running."""
-    free = []
+    free, looks = [], app.sessions.looks()
     for tier in Tier:
         desk = app.work.desk(project, tier.role, tier)
         seat = project.seat(tier.role)
         seated = seat.active and seat.tier is tier
-        if not seated and app.sessions.look(desk.session).status not in AT_WORK:
+        at_work = desk.session in looks and looks[desk.session].status in AT_WORK
+        if not seated and not at_work:
             free.append(desk)
     return free
 

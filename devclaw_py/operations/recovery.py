@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError
+from devclaw_py.errors import DevClawError, IssueClaimed
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
+from devclaw_py.operations.ending import waiting
 from devclaw_py.operations.registry import operation_of
 from devclaw_py.operations.runner import drive
 from devclaw_py.operations.steps import Answered, Call
+from devclaw_py.state.flush import flush_lines
 
 
 @contextmanager
@@ -28,9 +30,12 @@ def project_held(
     app.store.registry.get(group_id)
     wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
     with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
-        call.settled += settle(app, group_id, own=call.op)
+        call.settled += settle(app, group_id, own=call.op, request_id=call.request_id)
+        with suppress(DevClawError):  # lines that cannot be written now stay queued
+            flush_lines(app.store)
         if not reporting:
             check_unanswered(app, group_id, call)
+            _check_not_begun(app, group_id, call)
         yield app.store.registry.get(group_id)
 
 
@@ -56,16 +61,41 @@ def whole(request_id: str) -> str:
     return f"{request_id}\n"
 
 
-def settle(app: App, group_id: str, *, own: str | None = None, force: bool = False) -> list[str]:
+def _check_not_begun(app: App, group_id: str, call: Call) -> None:
+    """Refuse to do a call again that was begun under the same request id and waits.
+
+    Raises:
+        Answered: it can only go forward: pending, as the first call was told or would have been.
+        IssueClaimed: it is still being undone.
+    """
+    for intent in app.store.journal.intents(group_id):
+        if call.request_id is not None and _asked_by(intent) == call.request_id:
+            reason = str(intent.payload.get("waits", "unfinished"))
+            if intent.undoing:
+                raise IssueClaimed(f"the first call under this requestId is still being undone: {reason}")
+            raise Answered(waiting(app, intent.op, intent.tool, reason))
+
+
+def _asked_by(intent: Intent) -> str | None:
+    """Return the request id of the call that began the operation."""
+    asked: str | None = intent.payload.get("requestId")
+    return asked
+
+
+def settle(
+    app: App, group_id: str, *, own: str | None = None, request_id: str | None = None, force: bool = False
+) -> list[str]:
     """Settle the project's open intents, oldest first, and say in words what became of each.
 
     The caller holds the project, so none of them has a living owner but a report that waits for this very lock.
-    Parked ones are left until their time unless ``force``. ``own`` is not counted as something that was left.
+    Parked ones are left until their time unless ``force``, or begun under this call's ``request_id``. ``own`` is not
+    counted as something that was left.
     """
     told = []
     for intent in app.store.journal.intents(group_id):
         waiting = intent.next_try is not None and intent.next_try > app.clock.now()
-        if waiting and not force and intent.op != own:
+        asked_again = request_id is not None and _asked_by(intent) == request_id
+        if waiting and not force and intent.op != own and not asked_again:
             continue
         words = _settle_one(app, intent, own=intent.op == own)
         if intent.op != own:

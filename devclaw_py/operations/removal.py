@@ -90,7 +90,7 @@ def _drop_waiting(app: App, project: Project) -> list[str]:
         dropped.append(f"pickup of #{wish.issue} by {wish.role}")
     for attempt in journal.attempts(project.group_id):
         if attempt.ended is None:
-            journal.save_attempt(attempt.model_copy(update={"ended": app.clock.now(), "reason": "removed"}))
+            journal.change_attempt(attempt.ended_by("removed", app.clock.now()))
     return dropped
 
 

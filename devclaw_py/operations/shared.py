@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devclaw_py.app import App
-from devclaw_py.model.journal import Attempt, Intent
+from devclaw_py.model.journal import Attempt, AttemptChange, Intent
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
@@ -65,6 +65,12 @@ def desk_of(app: App, project: Project, intent: Intent) -> Desk:
 def attempt_of(app: App, intent: Intent) -> Attempt:
     """Return the attempt that the intent is about, as the journal has it."""
     return next(a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.number == intent.attempt)
+
+
+def change_of(intent: Intent, **learnt: object) -> AttemptChange:
+    """Return what an operation learnt of its attempt."""
+    issue, number, *_ = seat_of(intent)
+    return AttemptChange.model_validate({"group_id": intent.group_id, "issue": issue, "number": number, **learnt})
 
 
 def release_seat(app: App, intent: Intent) -> None:

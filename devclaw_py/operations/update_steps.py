@@ -11,7 +11,7 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of, seat_of, tracker_of
@@ -225,14 +225,12 @@ def _wish(app: App, intent: Intent) -> Wish | None:
     return Wish(group_id=intent.group_id, issue=intent.issue, role=intent.role, tier=tier, cause=intent.kind, at=now)
 
 
-def _ended(app: App, intent: Intent) -> Attempt | None:
+def _ended(app: App, intent: Intent) -> AttemptChange | None:
     if intent.issue is None or _keeps(intent):
         return None
     for attempt in app.store.journal.attempts(intent.group_id, intent.issue):
         if attempt.number == intent.attempt and attempt.role is intent.role and attempt.ended is None:
-            return attempt.model_copy(
-                update={"ended": app.clock.now(), "reason": intent.payload.get("reason", "moved")}
-            )
+            return attempt.ended_by(intent.payload.get("reason", "moved"), app.clock.now())
     return None
 
 
