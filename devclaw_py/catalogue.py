@@ -19,6 +19,7 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
+from devclaw_py.model.pipeline import Role
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
 from devclaw_py.operations.steps import NO_GROUP, Answered, Call, Waits
@@ -86,7 +87,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
         app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=_issue(args, answer)))
-    if args is not None and group_id is not None and _changes(tool, args) and _may_free_a_seat(answer):
+    if args is not None and group_id is not None and _leads_on(app, tool, args, answer):
         _follow(app, context, answer, group_id)
     return answer
 
@@ -165,9 +166,7 @@ def _bind(args: Args, tool: Tool, caller: Caller) -> Args:
 
 
 def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
-    own: set[int] = set()
-    if caller.kind is CallerKind.WORKER and caller.group_id is not None:
-        own = {a.issue for a in app.store.journal.attempts(caller.group_id) if a.session == caller.session}
+    own = _own_issues(app, caller, caller.group_id) if caller.group_id and caller.kind is CallerKind.WORKER else set()
     check_caller(
         caller,
         tool.name,
@@ -178,9 +177,23 @@ def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
     )
 
 
+def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
+    """Return the issues that the worker's session holds or held; a seat counts although the journal was lost."""
+    own = {a.issue for a in app.store.journal.attempts(group_id) if a.session == caller.session}
+    with suppress(DevClawError):  # a registry that cannot be read must not refuse a report
+        seats = [app.store.registry.get(group_id).seat(role) for role in Role]
+        own |= {seat.issue for seat in seats if seat.issue and seat.tier and seat.session(seat.tier) == caller.session}
+    return own
+
+
 def _changes(tool: Tool, args: Args) -> bool:
     """Whether the call may have changed a project; a session_health without autoFix only looks."""
     return tool.writes and getattr(args, "auto_fix", True) is not False
+
+
+def _leads_on(app: App, tool: Tool, args: Args, answer: Mapping[str, Any]) -> bool:
+    """Whether something may follow the call: a seat may be free, and the settings say how to go on."""
+    return app.unusable is None and _changes(tool, args) and _may_free_a_seat(answer)
 
 
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:

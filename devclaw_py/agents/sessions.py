@@ -202,18 +202,17 @@ class Sessions:
         if not session.alive:
             how = "by a signal" if session.exit_code is None else f"with exit code {session.exit_code}"
             return Look(status=LookStatus.DEAD, exit_code=session.exit_code, detail=f"{name} ended {how}")
+        if tokens.of(self.folder(name)) is None:
+            # Whoever deleted its files has left a worker that can neither be given a task nor report one.
+            return Look(status=LookStatus.DEAD, detail=f"{name} has lost its files")
         return Look(status=LookStatus(self.agent.state(self.folder(name)).value))
 
     def _settled(self, name: str) -> Look:
         """Give an agent that works or starts a moment to become idle."""
-        started = self._clock.monotonic()
+        started, ready_s = self._clock.monotonic(), self._settings.timeouts.ready_s
+        waits = {LookStatus.WORKING: GRACE_S, LookStatus.UNKNOWN: GRACE_S, LookStatus.STARTING: ready_s}
         while True:
             look = self.look(name)
-            waits = {
-                LookStatus.WORKING: GRACE_S,
-                LookStatus.UNKNOWN: GRACE_S,
-                LookStatus.STARTING: self._settings.timeouts.ready_s,
-            }
             if self._clock.monotonic() - started >= waits.get(look.status, 0):
                 return look
             self._clock.sleep(POLL_S)
@@ -267,7 +266,7 @@ class Sessions:
     def _put_to_sleep(self, name: str) -> bool:
         """Stop a session if it is idle still and nobody types into it."""
         with suppress(SessionFailed), self._typing(name, wait_s=0):
-            if self.look(name).status is LookStatus.IDLE:
+            if self.look(name).status is LookStatus.IDLE and not mailbox.offered(self.folder(name)):
                 self.save_screen(name)
                 self._end(name)
                 return True

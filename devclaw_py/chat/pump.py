@@ -43,7 +43,8 @@ def _pump_group(store: Store, notifier: Notifier, clock: Clock, group: str, proj
         with store.hold(f"outbox:{group}", wait_s=0, holder="notify"):
             # Read again: the process that held the lock until now has sent some of them.
             for row in store.journal.outbox(group):
-                if row.next_try is not None and row.next_try > clock.now():
+                # Further off than any wait is a time of before the clock was set back.
+                if row.next_try is not None and 0 < (row.next_try - clock.now()).total_seconds() <= LONGEST_WAIT_S:
                     break
                 tried.append(_send(store, notifier, clock, row, project))
                 if tried[-1].sent is None:

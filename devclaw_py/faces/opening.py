@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,15 @@ def settings_of(flag: str | Path | None, environ: Mapping[str, str]) -> tuple[Pa
     """
     workspace = locate(flag, environ)
     return workspace, load(workspace, environ)
+
+
+def open_for_report(flag: str | Path | None, environ: MutableMapping[str, str], broken: ConfigError) -> App:
+    """Return the hands of a workspace whose settings are broken: good for keeping a worker's report, nothing else.
+
+    A slip in devclaw.toml must not cost a report; it is carried out once the file is mended.
+    """
+    workspace = locate(flag, environ)
+    return replace(open_app(workspace, Settings(), environ=environ), unusable=broken)
 
 
 def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -> App:

@@ -40,6 +40,11 @@ class Intent(Value):
     next_try: datetime | None = None
     tries: int = 0
 
+    @property
+    def named(self) -> str:
+        """The operation in words: its tool, and its issue where it has one."""
+        return self.tool if self.issue is None else f"{self.tool} of #{self.issue}"
+
     def knowing(self, **facts: object) -> Self:
         """Return the intent with further facts in its payload; they are saved with the next mark."""
         return self.model_copy(update={"payload": {**self.payload, **facts}})

@@ -14,6 +14,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
 from devclaw_py.rules import announce
 
+SHOWN_COMMIT = 12
 NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
 
 
@@ -51,6 +52,8 @@ def _told(project: Project, intent: Intent, result: Result) -> Announcement:
     facts, summary = intent.payload, intent.payload.get("summary", "")
     if facts.get("requested"):
         return announce.pass_became_fail(ref_of(intent), summary, facts["reason"])
+    if result is Result.PASS and project.integration is not Integration.DEVCLAW:
+        return announce.merge_awaited(ref_of(intent), summary, project.base_branch, project.integration)
     merged_into = project.base_branch if _merged(intent) else None
     return announce.completed(ref_of(intent), seat_of(intent)[2], result, summary, merged_into=merged_into)
 
@@ -78,7 +81,7 @@ def _what_else(intent: Intent, project: Project, result: Result) -> dict[str, An
     if result is Result.PASS:
         found |= {"issueClosed": True, "merged": _merged(intent)}
         if project.integration is not Integration.DEVCLAW:
-            found["integration"] = project.integration.value
+            found |= {"integration": project.integration.value, "mergeAwaited": True}
     if result is Result.FAIL:
         found["issueReopened"] = True
     return found
@@ -107,16 +110,27 @@ def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tu
 
 def conflicted(app: App, intent: Intent) -> Closing:
     """Return the closing of a report that somebody's own move has beaten: theirs stays, the report is kept."""
+    deleted, merged = intent.payload.get("deleted", False), intent.payload.get("merged")
     moved_to = " and ".join(intent.payload["movedTo"]) or "no state at all"
+    done = "deleted" if deleted else f"moved to {moved_to}"
+    kept = "in the audit log" if deleted else "as a comment on the issue"
     error = Conflict(
-        f"issue #{intent.issue} was moved to {moved_to} by somebody while {intent.role} worked on it; theirs stays",
-        hint="your report is kept as a comment on the issue; stop working on it",
+        f"issue #{intent.issue} was {done} by somebody while {intent.role} worked on it; theirs stays"
+        + (
+            f", and so does the merge of the tested work, {merged[:SHOWN_COMMIT]}, which was made before"
+            if merged
+            else ""
+        ),
+        hint=f"your report is kept {kept}; stop working on it",
     )
-    told = announce.conflict(ref_of(intent), seat_of(intent)[2], moved_to)
+    told = announce.conflict(ref_of(intent), seat_of(intent)[2], None if deleted else moved_to)
+    if merged:
+        told = told.noting(f"Its tested work is merged into {project_of(app, intent).base_branch}: {merged}")
     row = OutboxRow(key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now())
-    answer = failure(error)
+    answer = failure(error) | ({"merged": merged} if merged else {})
+    result = Result(intent.payload["result"])
     return Closing(
-        facts=_audit_facts(intent, Result(intent.payload["result"]), error=error.code, movedTo=moved_to),
+        facts=_audit_facts(intent, result, error=error.code, movedTo=moved_to, merged=merged),
         outbox=(row,),
         attempt=_ended(app, intent, reason="conflict", outcome=answer),
         answer=answer,

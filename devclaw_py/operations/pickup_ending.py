@@ -52,9 +52,15 @@ def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
         source=facts["tierSource"],
         reason=facts["tierReason"],
     )
-    if facts["rescued"]:
+    yield from _cleaned(app, intent)
+
+
+def _cleaned(app: App, intent: Intent) -> Iterator[AuditLine]:
+    """Yield what was saved or removed at the desk, which no undo takes back."""
+    facts = intent.payload
+    if facts.get("rescued"):
         yield line(app, intent, "rescue", rescued=facts["rescued"])
-    if facts["cleared"]:
+    if facts.get("cleared"):
         yield line(app, intent, "git_lock_removed", paths=facts["cleared"])
 
 
@@ -86,5 +92,6 @@ def put_back(app: App, intent: Intent) -> Closing:
     """Return the closing of a pickup of which nothing is left: its attempt is void."""
     return Closing(
         facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True},
+        lines=tuple(_cleaned(app, intent)),
         attempt=change_of(intent, ended=app.clock.now(), reason="void"),
     )

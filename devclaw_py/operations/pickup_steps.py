@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError, SessionFailed
+from devclaw_py.errors import SessionError, SessionFailed, UnknownTask
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
@@ -104,8 +106,13 @@ def _worktree(app: App, intent: Intent) -> Intent:
 
 
 def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
-    """Return issue and attempt of the task that was at this desk last."""
-    before = [a for a in app.store.journal.attempts(intent.group_id) if a.session == session and a.op != intent.op]
+    """Return issue and attempt of the task that was at this desk last.
+
+    An attempt that failed before its checkout has left nothing there; one of the original's has a start and no commit.
+    """
+    tries = app.store.journal.attempts(intent.group_id)
+    came = [a for a in tries if a.commit is not None or a.accepted is not None]
+    before = [a for a in came if a.session == session and a.op != intent.op]
     return (before[-1].issue, before[-1].number) if before else None
 
 
@@ -145,7 +152,8 @@ def _put_back(app: App, intent: Intent) -> None:
     issue, source = source_of(intent)
     _, target = target_of(intent)
     tracker = tracker_of(app, intent)
-    move.put_back(tracker, issue, source=source, target=target, since=intent.at)
+    with suppress(UnknownTask):  # an issue that was deleted meanwhile carries nothing of ours
+        move.put_back(tracker, issue, source=source, target=target, since=intent.at)
 
 
 def _seat(app: App, intent: Intent) -> Intent:

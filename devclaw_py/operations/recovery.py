@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, IssueClaimed
@@ -11,7 +12,7 @@ from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
 from devclaw_py.operations.ending import waiting
 from devclaw_py.operations.registry import operation_of
-from devclaw_py.operations.runner import drive
+from devclaw_py.operations.runner import LONGEST_WAIT_S, drive
 from devclaw_py.operations.steps import Answered, Call
 from devclaw_py.state.flush import flush_lines
 
@@ -24,9 +25,12 @@ def project_held(
 
     Raises:
         UnknownProject: before anything is locked.
+        ConfigError: the workspace's settings are broken; nothing can be carried out.
         ProjectBusy: another operation holds it.
         Answered: the call's request id was answered meanwhile; not when ``reporting``, whose own end answers it.
     """
+    if app.unusable is not None:
+        raise app.unusable
     app.store.registry.get(group_id)
     wait_s = app.settings.timeouts.lock_s if wait_s is None else wait_s
     with app.store.hold(f"project:{group_id}", wait_s=wait_s, holder=f"{call.tool} {call.op}"):
@@ -93,14 +97,19 @@ def settle(
     """
     told = []
     for intent in app.store.journal.intents(group_id):
-        waiting = intent.next_try is not None and intent.next_try > app.clock.now()
         asked_again = request_id is not None and _asked_by(intent) == request_id
-        if waiting and not force and intent.op != own and not asked_again:
+        if not due(intent, app.clock.now()) and not force and intent.op != own and not asked_again:
             continue
         words = _settle_one(app, intent, own=intent.op == own)
         if intent.op != own:
             told.append(words)
     return told
+
+
+def due(intent: Intent, now: datetime) -> bool:
+    """Say whether a parked intent is to be tried; a time further off than any wait is of a clock that was set back."""
+    wait = intent.next_try - now if intent.next_try is not None else timedelta()
+    return not timedelta() < wait <= timedelta(seconds=LONGEST_WAIT_S)
 
 
 def _settle_one(app: App, intent: Intent, *, own: bool) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +11,7 @@ from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict
+from devclaw_py.errors import Conflict, UnknownTask
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State, Tier
@@ -18,6 +20,7 @@ from devclaw_py.operations.shared import project_of, seat_of, tracker_of
 from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
+from devclaw_py.trackers.base import IssueProvider
 
 UNUSED = frozenset({LookStatus.ABSENT, LookStatus.DEAD})
 
@@ -91,11 +94,21 @@ def _in_use(app: App) -> frozenset[str]:
 
 def _take(app: App, intent: Intent) -> Intent:
     tracker = tracker_of(app, intent)
-    for state in _takes(intent):
-        tracker.take(_number(intent), state)
-    if intent.target is not None:
-        _check_nobody_else(intent, states_in(tracker.get(_number(intent)).labels))
+    with _issue_there(intent):
+        for state in _takes(intent):
+            tracker.take(_number(intent), state)
+        if intent.target is not None:
+            _check_nobody_else(intent, states_in(tracker.get(_number(intent)).labels))
     return intent
+
+
+@contextmanager
+def _issue_there(intent: Intent) -> Iterator[None]:
+    """Take a deletion for what it is: somebody else has decided about the issue."""
+    try:
+        yield
+    except UnknownTask as error:
+        raise Conflict(f"issue #{intent.issue} was to move to {intent.target}, but somebody has deleted it") from error
 
 
 def _check_nobody_else(intent: Intent, found: tuple[State, ...]) -> None:
@@ -114,7 +127,11 @@ def _give_back(app: App, intent: Intent) -> None:
     """
     if intent.payload.get("stood"):
         return
-    tracker = tracker_of(app, intent)
+    with suppress(UnknownTask):
+        _put_ours_back(tracker_of(app, intent), intent)
+
+
+def _put_ours_back(tracker: IssueProvider, intent: Intent) -> None:
     found = states_in(tracker.get(_number(intent)).labels)
     if all(state is intent.target for state in found):
         for state in _takes(intent):
@@ -125,7 +142,8 @@ def _give_back(app: App, intent: Intent) -> None:
 
 def _put(app: App, intent: Intent) -> Intent:
     if intent.target is not None:
-        found = states_in(tracker_of(app, intent).put(_number(intent), intent.target))
+        with _issue_there(intent):
+            found = states_in(tracker_of(app, intent).put(_number(intent), intent.target))
         _check_nobody_else(intent, found)
     return intent
 
@@ -139,23 +157,28 @@ def _put_stands(app: App, intent: Intent) -> Intent | None:
 
 def _issue(app: App, intent: Intent) -> Intent:
     closed = intent.payload.get("closed")
-    if closed is True:
-        tracker_of(app, intent).close(_number(intent))
-    elif closed is False:
-        tracker_of(app, intent).reopen(_number(intent))
+    with suppress(UnknownTask):  # deleted once the label stood: seat and worker follow all the same
+        if closed is True:
+            tracker_of(app, intent).close(_number(intent))
+        elif closed is False:
+            tracker_of(app, intent).reopen(_number(intent))
     return intent
 
 
 def _comment(app: App, intent: Intent) -> Intent:
     if text := intent.payload.get("comment"):
-        tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
+        with suppress(UnknownTask):
+            tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
     return intent
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
     if not intent.payload.get("comment"):
         return intent
-    comments = tracker_of(app, intent).comments(_number(intent))
+    try:
+        comments = tracker_of(app, intent).comments(_number(intent))
+    except UnknownTask:
+        return intent
     return intent if any(marker(intent.op) in comment.body for comment in comments) else None
 
 

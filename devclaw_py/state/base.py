@@ -186,7 +186,7 @@ class Journal(Protocol):
         ...
 
     def first_seen(self, session: str, name: str) -> bool:
-        """Note an agent's event by the name of its file; False when it was noted before."""
+        """Note an agent's event by the name of its file, or why a wish waits; False when it was noted before."""
         ...
 
 

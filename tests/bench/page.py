@@ -12,12 +12,16 @@ Written by `python -m tests.bench` from [performance.json](performance.json); do
 wall time. p50 and p95 are taken over the n measurements of one run, each compared with what was measured beside it in
 that run.
 """
-# The programs that the table of goals names and that do not exist yet are not measured, so they have no row.
+MISSING = """
+## Not measured yet
+
+What these goals speak of does not exist yet: no quota on GitHub when nothing changed and two requests a label move; the
+end of a Claude turn known within 250 ms; a worker's MCP server within 25 MB and 250 ms."""
 
 
 def rendered(report: Mapping[str, Any]) -> str:
     """Return the page."""
-    return "\n".join([HEAD, *_machine(report), "", *_table(report["rows"]), *_details(report["rows"])]) + "\n"
+    return "\n".join([HEAD, *_machine(report), "", *_table(report["rows"]), *_details(report["rows"]), MISSING]) + "\n"
 
 
 def _machine(report: Mapping[str, Any]) -> Iterator[str]:
@@ -26,9 +30,9 @@ def _machine(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"* {at['processors']} × {at['processor']}, {at['system']}"
     yield f"* Python {at['python']}, git {at['git']}, tmux {at['tmux']}"
     before, after = report["load"]["before"], report["load"]["after"]
-    yield f"* load average of the last minute: {before:g} before, {after:g} after"
-    if before > at["processors"]:
-        yield "* the machine was busy with other work during this run: the figures are higher than on an idle one"
+    yield f"* load average of the last minute: {before:g} before, {after:g} after; the bench itself makes about 1 of it"
+    if max(before, after - 1) > at["processors"]:
+        yield "* other work kept the processors busy during this run: the figures are higher than on an idle machine"
 
 
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:

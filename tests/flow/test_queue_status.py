@@ -124,3 +124,13 @@ def test_no_projects_are_said(tmp_path: Any, office: Office) -> None:
     office.app.store.registry.remove(GROUP)
 
     assert "No projects are registered" in status(office)["announcement"]
+
+
+def test_the_sums_are_unknown_when_a_tracker_is_down(office: Office) -> None:
+    office.seed()
+    office.faulty_tracker().down()
+
+    answer = office.done("queue_status")
+
+    assert answer["counts"] == {"toImprove": None, "toTest": None, "toDo": None}
+    assert "nothing waits" not in answer["announcement"]

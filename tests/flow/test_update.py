@@ -177,3 +177,15 @@ def test_the_reason_stands_in_the_audit_log(office: Office) -> None:
     office.done("task_update", issueId=office.seed(), state="Planning", reason="not yet")
 
     assert office.lines("task_update")[0]["reason"] == "not yet"
+
+
+def test_a_worker_is_released_when_a_person_has_moved_its_issue_there_before(office: Office) -> None:
+    issue = office.doing()
+    office.tracker.human_moves(issue, State.PLANNING)
+
+    answer = office.done("task_update", issueId=issue, state="Planning")
+
+    assert (answer["changed"], answer["released"]) == (False, "dev")
+    assert not office.seat("dev").active
+    assert office.states(issue) == (State.PLANNING,)
+    assert any("stop working" in text for text in office.terminal.panes["shop-dev-medior"].typed)
