@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
+import pytest
+
 from devclaw_py import catalogue
+from devclaw_py.errors import ConfigError
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.journal import Closing, Intent, Wish
 from devclaw_py.model.pipeline import Role, RoleExecution, State
 from devclaw_py.model.project import Project
 from devclaw_py.night.heartbeat import tick
+from devclaw_py.state import audit
 from tests.conftest import GROUP, Office
 
 OTHER = "-2"
@@ -21,6 +28,18 @@ def wish(office: Office, issue: int, role: Role) -> None:
     journal, now, op = office.app.store.journal, office.clock.now(), f"wish-{issue}"
     journal.begin(Intent(op=op, kind="comment", tool="task_comment", group_id=GROUP, issue=900 + issue, at=now))
     journal.close(op, Closing(wish=Wish(group_id=GROUP, issue=issue, role=role, at=now)))
+
+
+@contextmanager
+def full_disk_below_the_log() -> Iterator[None]:
+    """Let no line be added to the audit log; it can be read."""
+
+    def refuse(path: Path, line: bytes) -> int:
+        raise ConfigError(f"{path} could not be written: No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audit, "append_line", refuse)
+        yield
 
 
 def test_of_two_pickups_at_once_one_gets_the_issue(office: Office) -> None:
@@ -121,3 +140,36 @@ def test_a_pickup_that_a_tick_makes_is_told_to_the_group(office: Office) -> None
     tick(office.app)
 
     assert [row.announcement.emoji for row in heard] == ["🔧"]
+
+
+def test_a_log_that_cannot_be_written_takes_back_nothing_that_was_done(office: Office) -> None:
+    issue = office.seed()
+
+    with full_disk_below_the_log():
+        answer = office.done("task_pickup", issueId=issue, role="dev")
+
+    assert "audit.log" in answer["warning"]
+    assert office.seat("dev").holds(issue, 1)
+    office.done("task_create", title="Anything")
+    assert [line["ok"] for line in office.lines("task_pickup")] == [True]
+
+
+def test_a_look_is_answered_while_the_log_cannot_be_written(office: Office) -> None:
+    with full_disk_below_the_log():
+        assert "audit.log" in office.done("queue_status")["warning"]
+
+
+def test_a_refusal_keeps_its_code_while_the_log_cannot_be_written(office: Office) -> None:
+    with full_disk_below_the_log():
+        assert office.refused("task_pickup", issueId=99, role="dev") == "invalid_arguments"
+
+
+def test_a_log_that_cannot_be_read_is_named_before_a_pickup_does_anything(office: Office) -> None:
+    issue = office.seed()
+    (office.app.workspace / "memory" / "audit.log").mkdir()
+
+    answer = office.call("task_pickup", issueId=issue, role="dev")
+
+    assert answer["error"]["code"] == "config_error"
+    assert "audit.log" in answer["error"]["message"]
+    assert office.states(issue) == (State.TO_DO,)
