@@ -198,3 +198,17 @@ def test_a_tmux_that_is_missing_or_too_old_is_named_and_the_task_stays_queued(
     assert yard.seats() == {"dev": False, "qa": False}
     yard.environ["PATH"] = os.environ["PATH"]
     yard.call("task_pickup", issueId=1, role="dev")
+
+
+@pytest.mark.parametrize("name", ["My Web App", "ÜBER (v2)", "漢字", "🦀", "v1.2", "a:b", "-rf"])
+def test_a_project_of_any_name_has_a_worker(make_yard: MakeYard, name: str) -> None:
+    yard = make_yard()
+    yard.call("project_register", name=name, repo=str(yard.repo), baseBranch="main")
+    yard.call("task_create", title="Add a footer", label="To Do")
+
+    answer, code = told(yard, "task_pickup", issueId=1, role="dev", model="medior")
+
+    assert (answer["success"], code) == (True, 0), answer
+    session = answer["sessionKey"].removeprefix("tmux:")
+    assert tmux(yard, "list-sessions", "-F", "#{session_name}").split() == [session]
+    assert tmux(yard, "show-options", "-v", "-t", f"={session}:", "@devclaw_project").strip() == name
