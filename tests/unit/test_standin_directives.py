@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from devclaw_py.agents.standin.directives import TOO_LONG, BadDirective, follow_directives
-from devclaw_py.agents.standin.script import Answer, Break, Call, Conversation, Refusal, conversation
+from devclaw_py.agents.standin.script import Answer, Break, Call, Conversation, Refusal, ToolResult, conversation
 
 Message = dict[str, Any]
 
@@ -61,6 +61,15 @@ def test_a_message_may_call_several_tools() -> None:
 
 def test_arguments_may_hold_the_closing_marks() -> None:
     assert answer(user('[[standin: tool X {"a": [[1]], "b": "]]"}]]')).calls == (Call("X", {"a": [[1]], "b": "]]"}),)
+
+
+def test_results_stand_in_the_order_of_their_calls() -> None:
+    calls = [{"type": "tool_use", "id": key, "name": key.upper(), "input": {}} for key in ("a", "b")]
+    results = [{"type": "tool_result", "tool_use_id": key, "content": f"of {key}"} for key in ("b", "a")]
+
+    (reply,) = asked(user("go"), {"role": "assistant", "content": calls}, user(*results)).turn.replies
+
+    assert reply.results == (ToolResult("of a", tool="A"), ToolResult("of b", tool="B"))
 
 
 def test_without_a_last_word_the_last_result_is_told() -> None:

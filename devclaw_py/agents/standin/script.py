@@ -70,15 +70,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool call brought back, as text."""
+    """What a tool call brought back, as text; ``tool`` is the tool's name."""
 
     text: str
     is_error: bool = False
+    tool: str = ""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A message of the model in this turn: what its calls brought back, and what people said meanwhile."""
+    """A message of the model in this turn: what its calls brought back, in their order, and what people said meanwhile."""
 
     results: tuple[ToolResult, ...] = ()
     said: tuple[str, ...] = ()
@@ -135,13 +136,13 @@ def turn_of(messages: Sequence[Mapping[str, Any]]) -> Turn:
     A prompt that failed or was interrupted stays in the history and may share its message with the next one, so each
     text of a person begins a turn, but for one that comes in with the results of tools that were not interrupted.
     """
-    turn, interrupted = Turn(), False
+    turn, interrupted, called = Turn(), False, dict[str, str]()
     for message in messages:
         if message.get("role") == "assistant":
-            turn, interrupted = replace(turn, replies=(*turn.replies, Reply())), False
+            turn, interrupted, called = replace(turn, replies=(*turn.replies, Reply())), False, _calls(message)
         if message.get("role") != "user":
             continue
-        results = tuple(_results(message))
+        results = tuple(_results(message, called))
         if results:
             turn = _with(turn, Reply(results=results))
         for text in _said(message):
@@ -167,18 +168,30 @@ def _said(message: Mapping[str, Any]) -> Iterator[str]:
             yield text
 
 
-def _results(message: Mapping[str, Any]) -> Iterator[ToolResult]:
+def _calls(message: Mapping[str, Any]) -> dict[str, str]:
+    return {str(block.get("id")): str(block.get("name")) for block in _blocks(message, "tool_use")}
+
+
+def _results(message: Mapping[str, Any], called: Mapping[str, str]) -> Iterator[ToolResult]:
+    order = list(called)
+    found = {str(block.get("tool_use_id")): block for block in _blocks(message, "tool_result")}
+    # The client sends them in the order in which the tools ended.
+    for key in sorted(found, key=lambda key: order.index(key) if key in order else len(order)):
+        block = found[key]
+        yield ToolResult("\n".join(_texts(block.get("content"))), bool(block.get("is_error")), called.get(key, ""))
+
+
+def _blocks(message: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for block in _list(message.get("content")):
-        if isinstance(block, Mapping) and block.get("type") == "tool_result":
-            yield ToolResult("\n".join(_texts(block.get("content"))), bool(block.get("is_error")))
+        if isinstance(block, Mapping) and block.get("type") == kind:
+            yield block
 
 
 def _texts(content: object) -> Iterator[str]:
     if isinstance(content, str):
         yield content
-    for block in _list(content):
-        if isinstance(block, Mapping) and block.get("type") == "text":
-            yield str(block.get("text") or "")
+    for block in _blocks({"content": content}, "text"):
+        yield str(block.get("text") or "")
 
 
 def _list(found: object) -> Sequence[object]:
