@@ -12,7 +12,6 @@ command. A client sends a chain of commands as one message: killed at any time, 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from devclaw_py.errors import SessionFailed
 from devclaw_py.kernel import proc
+from devclaw_py.kernel.config import socket_name
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
 from devclaw_py.rules.cleaning import clean
@@ -43,11 +43,6 @@ class Commands(Protocol):
     def cmd(self, cmd: str, *args: object, stdin: str | None = None) -> tmux_cmd:
         """Run one chain of tmux commands; ``stdin`` is the text for ``load-buffer -``."""
         ...
-
-
-def socket_name(workspace: Path) -> str:
-    """Return the name of the workspace's tmux socket."""
-    return "devclaw-" + hashlib.sha256(str(workspace.resolve()).encode()).hexdigest()[:8]
 
 
 def bounded_server(socket: str, *, timeout_s: float, env: Mapping[str, str]) -> Commands:
@@ -90,7 +85,7 @@ class TmuxTerminal:
         self._timeout_s = timeouts.tmux_s
         self._env = _client_environment(os.environ if environ is None else environ)
         self._server: Commands | None = None
-        self.socket = settings.socket or socket_name(workspace)
+        self.socket = socket_name(workspace, settings.socket)
 
     def sessions(self) -> list[TerminalSession]:
         """Return all sessions of this workspace, asked with one tmux command."""
