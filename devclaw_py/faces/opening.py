@@ -14,9 +14,9 @@ from devclaw_py.kernel.config import Loaded, find_workspace, load
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
 from devclaw_py.model.settings import NotifySettings, Settings
 
-# Which parameter a worker's environment fills in, per tool.
+# Which parameter a worker's environment fills in, per tool. Its role is known from its token.
 FROM_ENVIRONMENT = {
-    "task_complete": {"role": "DEVCLAW_ROLE", "issueId": "DEVCLAW_ISSUE", "attempt": "DEVCLAW_ATTEMPT"},
+    "task_complete": {"issueId": "DEVCLAW_ISSUE", "attempt": "DEVCLAW_ATTEMPT"},
     "task_comment": {"issueId": "DEVCLAW_ISSUE"},
 }
 
@@ -115,9 +115,11 @@ def _unknown(found: str) -> NotAllowed:
     return NotAllowed(f"{found}; a call from there cannot be told from a stranger's", hint="restart the session")
 
 
-def filled_in(tool: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return a worker's arguments with what its environment says of its task."""
+def filled_in(tool: str, arguments: Mapping[str, Any], environ: Mapping[str, str], caller: Caller) -> dict[str, Any]:
+    """Return a worker's arguments with what its token and its environment say of its task."""
     found = dict(arguments)
+    if tool == "task_complete" and caller.role is not None:
+        found.setdefault("role", caller.role.value)
     for name, variable in FROM_ENVIRONMENT.get(tool, {}).items():
         value = environ.get(variable)
         if value and name not in found:

@@ -56,7 +56,7 @@ class Attempt(Value):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
-    ``outcome`` is the first answer to its report.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
     """
 
     group_id: str
@@ -68,6 +68,7 @@ class Attempt(Value):
     op: str
     title: str = ""
     url: str = ""
+    branch: str | None = None
     commit: str | None = None
     accepted: datetime | None = None
     started: datetime

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from devclaw_py.app import App
 from devclaw_py.kernel.resources import role_text
-from devclaw_py.model.journal import Intent
+from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Result, Role, State
 from devclaw_py.model.project import Project
-from devclaw_py.model.task import Task
-from devclaw_py.operations.shared import seat_of, target_of, tracker_of
+from devclaw_py.model.task import Comment, Task
+from devclaw_py.operations.shared import attempt_of, target_of, tracker_of
 from devclaw_py.rules import prompts
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.move import Moved
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a worker works: its worktree, the branch (None: qa has none to test) and the commit it was given."""
+
+    worktree: str
+    branch: str | None
+    commit: str
 
 
 def task_text(app: App, project: Project, intent: Intent) -> str:
@@ -22,30 +33,45 @@ def task_text(app: App, project: Project, intent: Intent) -> str:
     Raises:
         Moved: somebody has moved the issue since it was claimed.
     """
-    issue, attempt, role, tier, _ = seat_of(intent)
-    tracker, facts = tracker_of(app, intent), intent.payload
-    comments = tracker.comments(issue)
+    attempt, tracker, facts = attempt_of(app, intent), tracker_of(app, intent), intent.payload
+    comments = tracker.comments(attempt.issue)
     # Read last: whoever moves the issue until now is heard before the worker begins.
-    task = tracker.get(issue)
+    task = tracker.get(attempt.issue)
     _check_stands(task, target_of(intent)[1])
+    standing = Standing(worktree=facts["worktree"], branch=facts["standsOn"], commit=facts["commit"])
+    return worded(app, project, attempt, task, comments, standing)
+
+
+def worded(
+    app: App,
+    project: Project,
+    attempt: Attempt,
+    task: Task,
+    comments: Sequence[Comment],
+    standing: Standing,
+    *,
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the message of one attempt; other people's text stands between marks made for this message alone."""
     return prompts.task_message(
         project=project.name,
         group_id=project.group_id,
         repo=project.repo,
-        worktree=facts["worktree"],
+        worktree=standing.worktree,
         base_branch=project.base_branch,
-        branch=facts["standsOn"],
-        commit=facts["commit"],
-        role=role,
-        tier=tier,
+        branch=standing.branch,
+        commit=standing.commit,
+        role=attempt.role,
+        tier=attempt.tier,
         issue=task.ref,
         body=task.body,
         comments=comments,
-        attempt=attempt,
-        role_text=role_instructions(app, project, role),
-        how_to_report=prompts.reporting(role, issue=issue, attempt=attempt),
+        attempt=attempt.number,
+        role_text=role_instructions(app, project, attempt.role),
+        how_to_report=prompts.reporting(attempt.role, issue=attempt.issue, attempt=attempt.number),
         fence=secrets.token_hex(8),
-        fail_reason=why_qa_failed(app, project.group_id, issue),
+        fail_reason=why_qa_failed(app, project.group_id, attempt.issue),
+        notes=notes,
         newest=app.settings.limits.comments,
     )
 

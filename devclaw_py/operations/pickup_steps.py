@@ -92,7 +92,8 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update={"commit": prepared.commit}))
+    stands = {"branch": prepared.branch, "commit": prepared.commit}
+    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update=stands))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),

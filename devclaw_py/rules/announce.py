@@ -166,9 +166,11 @@ def _named(task: TaskRef) -> str:
 
 
 def _said(task: TaskRef, summary: str) -> str:
-    if not summary.strip():
+    """Return number and summary; of several paragraphs the first, the rest (output, a diff) is on the issue."""
+    first = summary.strip().partition("\n\n")[0]
+    if not first:
         return f"#{task.number}."
-    return f"#{task.number} — {_sentence(summary)}"
+    return f"#{task.number} — {_sentence(first)}"
 
 
 def _finding(finding: Finding) -> str:

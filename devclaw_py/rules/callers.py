@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from devclaw_py.errors import InvalidArguments, NotAllowed
 from devclaw_py.model.caller import Caller, CallerKind
 
-WORKER_TOOLS = frozenset({"task_complete", "task_comment", "task_create", "queue_status"})
-OWN_ISSUE_TOOLS = frozenset({"task_complete", "task_comment"})
+WORKER_TOOLS = frozenset({"task_complete", "task_comment", "task_create", "task_context", "queue_status"})
+OWN_ISSUE_TOOLS = frozenset({"task_complete", "task_comment", "task_context"})
 
 
 def bind_group(caller: Caller, tool: str, group_id: str | None, *, needed: bool) -> str | None:

@@ -21,10 +21,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "task_create": {"title": "More"},
     "task_update": {"issueId": 2, "state": "Planning"},
     "task_comment": {"issueId": 1, "body": "Half way"},
+    "task_context": {"issueId": 1},
     "queue_status": {},
     "project_update": {"autoChain": True},
 }
-WORKERS = {"task_complete", "task_create", "task_comment", "queue_status"}
+WORKERS = {"task_complete", "task_create", "task_comment", "task_context", "queue_status"}
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_an_unbound_caller_must_name_a_group(busy: Office, tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", CALLS)
-def test_a_worker_may_use_four_tools(busy: Office, tool: str) -> None:
+def test_a_worker_may_use_five_tools(busy: Office, tool: str) -> None:
     before = busy.snapshot()
 
     answer = raw(busy, tool, CALLS[tool], busy.worker())
@@ -101,7 +102,7 @@ def test_a_worker_cannot_pick_up_what_it_creates(busy: Office) -> None:
     assert code_of(busy.call("task_create", busy.worker(), title="More", pickup=True)) == "not_allowed"
 
 
-@pytest.mark.parametrize("tool", ["task_complete", "task_comment"])
+@pytest.mark.parametrize("tool", ["task_complete", "task_comment", "task_context"])
 def test_a_worker_cannot_touch_the_issue_of_another(busy: Office, tool: str) -> None:
     before = busy.snapshot()
 

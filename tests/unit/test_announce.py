@@ -163,3 +163,9 @@ def test_a_very_long_title_is_cut() -> None:
 
 def test_joined_emoji_survive() -> None:
     assert one_line("👩‍💻 works") == "👩‍💻 works"
+
+
+def test_a_summary_with_output_is_told_by_its_first_paragraph() -> None:
+    told = announce.completed(BARE, Role.QA, Result.FAIL, "1 of 6 tests broke\n\n$ python3 -m unittest\nF")
+
+    assert told.text == "QA FAIL #42 — 1 of 6 tests broke. Sent back to DEV."

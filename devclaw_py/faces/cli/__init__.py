@@ -1,4 +1,7 @@
-"""The command line. ``devclaw call`` is what agents use, so nothing but what it needs is imported for it."""
+"""The command line. ``devclaw call`` is what agents use, so nothing but what it needs is imported for it.
+
+``devclaw worker-mcp`` stays beside every worker, so it is leaner still: see `faces.worker`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,11 @@ def main() -> None:
         from devclaw_py.faces.cli.call import run as run_call
 
         sys.exit(run_call([*given, *words[1:]]))
+
+    if words[:1] == ["worker-mcp"]:
+        from devclaw_py.faces.worker import run as run_worker
+
+        sys.exit(run_worker(given, words[1:]))
 
     from devclaw_py.faces.cli.app import run
 

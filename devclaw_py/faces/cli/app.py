@@ -11,6 +11,7 @@ import typer
 
 from devclaw_py import __version__
 from devclaw_py.errors import DevClawError, InvalidArguments
+from devclaw_py.faces import worker
 from devclaw_py.faces.cli import attach, audit, call, config, demo, doctor, heartbeat, projects, status
 from devclaw_py.faces.cli.output import refuse
 from devclaw_py.faces.cli.tool_commands import add_tools
@@ -45,6 +46,13 @@ def devclaw(
 def call_tool(ctx: typer.Context) -> None:
     """Call one tool as agents do: devclaw call TOOL '{"issueId": 42}', or - for standard input; prints JSON."""
     raise typer.Exit(call.run([*(["--workspace", ctx.obj] if ctx.obj is not None else []), *ctx.args]))
+
+
+@cli.command("worker-mcp", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def worker_mcp(ctx: typer.Context) -> None:
+    """Serve a worker's tools as an MCP server on standard input and output; an agent starts it, not a person."""
+    given = ["--workspace", ctx.obj] if ctx.obj is not None else []
+    raise typer.Exit(worker.run(given, ctx.args))
 
 
 @cli.command("failpoints")

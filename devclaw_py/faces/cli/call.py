@@ -44,7 +44,7 @@ def ask(app: App, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     caller = who_calls(app, os.environ)
     if caller.kind is CallerKind.WORKER:
-        arguments = filled_in(tool, arguments, os.environ)
+        arguments = filled_in(tool, arguments, os.environ, caller)
     return catalogue.call(app, tool, arguments, caller)
 
 

@@ -97,7 +97,7 @@ def _paragraphs(message: str) -> list[str]:
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Say a success in lines: the announcement, and what else happened."""
-    yield answer.get("announcement") or json_line(answer)
+    yield answer.get("announcement") or answer.get("task") or json_line(answer)
     for line in answer.get("settled", ()):
         yield f"settled first: {line}"
     followed = [answer[name] for name in ("autoChain", "pickup") if isinstance(answer.get(name), dict)]
