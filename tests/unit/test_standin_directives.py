@@ -64,7 +64,7 @@ def test_arguments_may_hold_the_closing_marks() -> None:
 
 
 def test_results_stand_in_the_order_of_their_calls() -> None:
-    calls = [{"type": "tool_use", "id": key, "name": key.upper(), "input": {}} for key in ("a", "b")]
+    calls: list[Message] = [{"type": "tool_use", "id": key, "name": key.upper()} for key in ("a", "b")]
     results = [{"type": "tool_result", "tool_use_id": key, "content": f"of {key}"} for key in ("b", "a")]
 
     (reply,) = asked(user("go"), {"role": "assistant", "content": calls}, user(*results)).turn.replies

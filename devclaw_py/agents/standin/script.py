@@ -79,7 +79,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Reply:
-    """A message of the model in this turn: what its calls brought back, in their order, and what people said meanwhile."""
+    """A message of the model in this turn: what its calls brought back, in their order, and what was said meanwhile."""
 
     results: tuple[ToolResult, ...] = ()
     said: tuple[str, ...] = ()

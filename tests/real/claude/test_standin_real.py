@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 WaitFor = Callable[..., None]
 NAME = "worker"
+ENTERS, ENTER_AGAIN_S = 5, 3.0
 
 
 def directive(tool: str, **arguments: str) -> str:
@@ -112,13 +114,25 @@ class Seat:
     """Claude Code in tmux, ready for a prompt."""
 
     claude: Claude
+    tmux: Tmux
     terminal: TmuxTerminal
     pid: int
     wait_for: WaitFor
 
     def send(self, text: str) -> None:
         self.wait_for(self.idle, f"claude is idle; its screen:\n{self.screen()}")
+        sent = len(self.claude.standin.turns) + 1
         self.terminal.send(NAME, f"{text} ")
+        for _ in range(ENTERS):
+            with suppress(TimeoutError):
+                self.claude.standin.wait_for(sent, timeout_s=ENTER_AGAIN_S)
+                return
+            # An Enter right behind a paste may be taken as part of it.
+            self.press("Enter")
+        raise AssertionError(f"{text!r} was not submitted; the screen:\n{self.screen()}")
+
+    def press(self, key: str) -> None:
+        self.tmux.run("send-keys", "-t", f"={NAME}:0.0", key)
 
     def idle(self) -> bool:
         return self.claude.status(self.pid) == "idle"
@@ -127,7 +141,11 @@ class Seat:
         return self.terminal.screen(NAME)
 
     def shows(self, text: str) -> None:
-        self.wait_for(lambda: text in self.screen(), f"the screen shows {text!r}")
+        try:
+            self.wait_for(lambda: text in self.screen(), f"the screen shows {text!r}")
+        except AssertionError as error:
+            error.add_note(self.screen())
+            raise
 
 
 @pytest.fixture
@@ -139,7 +157,7 @@ def sit(tmux: Tmux, workspace: Path, wait_for: WaitFor) -> Iterator[Callable[[Cl
         argv = [claude.program, "--permission-mode", "dontAsk", "--allowedTools", "Bash"]
         session = terminal.start(NAME, cwd=claude.cwd, argv=argv, env=claude.env, marks={})
         assert session.pid
-        seat = Seat(claude, terminal, session.pid, wait_for)
+        seat = Seat(claude, tmux, terminal, session.pid, wait_for)
         wait_for(seat.idle, "claude became idle")
         return seat
 
@@ -165,11 +183,11 @@ def test_in_tmux_it_takes_turns_calls_tools_and_lives_through_faults(seat: Seat)
     assert {request.kind for request in seat.claude.standin.requests if request.method == "POST"} == {Kind.TURN}
 
 
-def test_in_tmux_a_stalled_stream_ends_with_escape(seat: Seat, tmux: Tmux) -> None:
+def test_in_tmux_a_stalled_stream_ends_with_escape(seat: Seat) -> None:
     seat.send("[[standin: say half of this is never said, whatever you wait for]][[standin: stall]]")
     seat.claude.standin.wait_for(1)
     seat.wait_for(lambda: seat.claude.status(seat.pid) == "busy", "claude is busy")
-    tmux.run("send-keys", "-t", f"={NAME}:0.0", "Escape")
+    seat.press("Escape")
 
     seat.send("[[standin: say after the stall]]")
     seat.shows("● after the stall")
