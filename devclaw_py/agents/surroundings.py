@@ -15,18 +15,6 @@ PASSED_ON = (
     # Where the user keeps login and settings of Claude Code.
     "CLAUDE_CONFIG_DIR",
 )
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TERM",
-    "TMPDIR",
-    "TMUX_TMPDIR",
-    "TZ",
-    "CLAUDE_CONFIG_DIR",
-)
 
 
 def base_environment(environ: Mapping[str, str], workspace: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
+from devclaw_py.rules.worker_mcp import READY
 from devclaw_py.terminals.base import TerminalSession
 
 LOG = "states.log"
@@ -90,7 +91,8 @@ class ClaudeAgent:
         asking = None
         if found is None and not told and now - kept.started >= QUIET_START_S:
             asking = _asking(screen(), long=now - kept.started >= LONG_START_S)
-        return states.fold(told, found, now=now, asking=asking)
+        connected = (folder / READY).exists()
+        return states.fold(told, found, now=now, asking=asking, connected=connected)
 
     def silent(self, folder: Path, offer: str) -> str | None:
         """Return how the turn of the offer ended; for a session that is idle."""
@@ -98,7 +100,7 @@ class ClaudeAgent:
 
     def line(self, offer: str, task_file: Path) -> str:
         """Return the line that names the task file; the hook knows it by its first words."""
-        return f"{delivery.TASK} {offer}: Read the file {task_file} and do the task in it."
+        return f"{delivery.TASK} {offer}: Read the file `{task_file}` and do the task in it."
 
     def notice(self, text: str) -> str:
         """Return ``devclaw-notice: <text on one line>``."""

@@ -93,5 +93,7 @@ def _with_argument(word: str) -> Iterator[int]:
     import psutil
 
     for process in psutil.process_iter(["cmdline"]):
-        if word in (process.info["cmdline"] or []):
+        argv = process.info["cmdline"] or [""]
+        # tmux keeps the command line of the client that started its server, with the first session's command in it.
+        if word in argv and Path(argv[0]).name != "tmux":
             yield process.pid

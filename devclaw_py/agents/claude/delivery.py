@@ -52,8 +52,7 @@ def tidy(console: Console) -> None:
             shown = look(console)
             if shown is None or not _ours(shown):
                 return
-            console.terminal.press(console.name, Key.CLEAR_LINE)
-            console.clock.sleep(KEY_S)
+            _press(console, Key.CLEAR_LINE, shown)
 
 
 def look(console: Console) -> str | None:
@@ -71,12 +70,12 @@ def _make_empty(console: Console) -> None:
         if shown != before:
             before, changed = shown or "", now
         if shown is not None and _ours(shown):
-            _press(console, Key.CLEAR_LINE)
+            _press(console, Key.CLEAR_LINE, shown)
         elif shown == screen.SHELL:
-            _press(console, Key.RUB_OUT)
+            _press(console, Key.RUB_OUT, shown)
         elif shown is not None and now - changed >= QUIET_S:
             stashed += 1
-            _press(console, Key.STASH)
+            _press(console, Key.STASH, shown)
         else:
             console.clock.sleep(LOOK_S)
 
@@ -92,9 +91,13 @@ def _wait_shown(console: Console, line: str) -> None:
         console.clock.sleep(KEY_S)
 
 
-def _press(console: Console, key: Key) -> None:
+def _press(console: Console, key: Key, shown: str) -> None:
+    """Press a key and wait for the box to change: a second Ctrl+S that comes too soon puts the draft back."""
     console.terminal.press(console.name, key)
+    deadline = console.clock.monotonic() + SHOWN_S
     console.clock.sleep(KEY_S)
+    while look(console) == shown and console.clock.monotonic() < deadline:
+        console.clock.sleep(KEY_S)
 
 
 def _ours(shown: str) -> bool:

@@ -22,12 +22,14 @@ from devclaw_py.agents.base import Launch, Workplace
 from devclaw_py.agents.claude import events
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.settings import AgentSettings
+from devclaw_py.rules.worker_mcp import COMMAND, READY, SERVER, worker_mcp_config
 
 SETTINGS, MCP = "settings.json", "mcp.json"
 PROVIDER = "anthropic"
 BYPASS = "bypassPermissions"
 # What no permission may stand in the way of: a worker that cannot report is of no use.
-OWN_TOOLS = ("mcp__devclaw", "Bash(devclaw:*)")
+OWN_TOOLS = (f"mcp__{SERVER}", "Bash(devclaw:*)")
+START = "import sys; sys.path.append(sys.argv.pop(1)); from devclaw_py.faces.cli import main; main()"
 # No dialog, no full screen, nothing sent but the work itself; background tasks would outlive their turn.
 SWITCHES = {
     "CLAUDE_CODE_SANDBOXED": "1",
@@ -152,10 +154,11 @@ def prepare(
     model = model_name(place.model)
 
     script = resources.files(__package__).joinpath(events.HOOK).read_text(encoding="utf-8")
+    (place.folder / READY).unlink(missing_ok=True)
     # A copy: an update of devclaw must not pull the script from under a session that lives.
     mailbox.put(place.folder / events.HOOK, script)
     mailbox.put(place.folder / SETTINGS, _dumps(_settings(settings, place.folder, extra)))
-    mailbox.put(place.folder / MCP, _dumps(_servers()))
+    mailbox.put(place.folder / MCP, _dumps(_servers(place)))
     argv = [
         found,
         "--settings",
@@ -185,12 +188,13 @@ def _settings(settings: AgentSettings, folder: Path, extra: Mapping[str, str]) -
     return written
 
 
-def _servers() -> dict[str, Any]:
-    # -P: a module of the worktree must not be taken for one of Python's.
-    argv = ["-P", "-m", "devclaw_py", "worker-mcp"]
-    env = {"PYTHONPATH": str(Path(devclaw_py.__file__).parent.parent)}
-    server = {"type": "stdio", "command": sys.executable, "args": argv, "env": env, "alwaysLoad": True}
-    return {"mcpServers": {"devclaw": server}}
+def _servers(place: Workplace) -> dict[str, Any]:
+    """Return the worker's own server, run by this Python: the ``devclaw`` on a worker's PATH may be another one."""
+    config = worker_mcp_config(sys.executable, str(place.token_file))
+    # -P: a module of the worktree must not be taken for one of Python's. Not by PYTHONPATH, which would be inherited.
+    argv = ["-P", "-c", START, str(Path(devclaw_py.__file__).parent.parent), COMMAND]
+    config["mcpServers"][SERVER]["args"] = argv
+    return config
 
 
 def _dumps(value: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ SETTLE_S = 2.0
 SUBMIT_S = 10.0
 # A process that has told its start and keeps no state file, or keeps one and runs no hooks.
 ODD_S = 5.0
+# A client takes less than a second to get devclaw's tools.
+CONNECT_S = 6.0
 TURN_EVENTS = ("SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop", "StopFailure", BLOCKED)
 OPEN = ("UserPromptSubmit", "PermissionRequest")
 
@@ -59,11 +61,13 @@ class Reading(Value):
     detail: str = ""
 
 
-def fold(events: Sequence[Event], presence: Presence | None, *, now: float, asking: str | None) -> Reading:
+def fold(
+    events: Sequence[Event], presence: Presence | None, *, now: float, asking: str | None, connected: bool = True
+) -> Reading:
     """Return the state of a live process.
 
     ``events`` are those of this start, oldest first; ``now`` is in seconds since 1970; ``asking`` is what the screen
-    asks a person, where it was read.
+    asks a person, where it was read; ``connected`` says whether the client has devclaw's tools.
     """
     last = newest(events, *TURN_EVENTS)
     if presence is None:
@@ -75,7 +79,8 @@ def fold(events: Sequence[Event], presence: Presence | None, *, now: float, aski
     if presence.status == "shell":
         return Reading(state=ClaudeState.BACKGROUND, source="state file", evidence="shell", detail="a shell runs on")
     if presence.status == "idle":
-        return _idle(last, presence, now)
+        reading = _idle(last, presence, now)
+        return reading if connected else _without_tools(reading, last, now)
     return _unknown("state file", presence.status, f"its state file says {presence.status!r}, which is not known here")
 
 
@@ -117,6 +122,15 @@ def _idle(last: Event | None, presence: Presence, now: float) -> Reading:
     if last.name == "StopFailure" and last.text("error") == "rate_limit":
         return Reading(state=ClaudeState.LIMITED, source="hooks", evidence=shown(last), detail=_failure(last))
     return Reading(state=ClaudeState.READY, source="hooks and state file", evidence=shown(last))
+
+
+def _without_tools(reading: Reading, last: Event | None, now: float) -> Reading:
+    """Wait a while for the tools, so that the first request names them; a worker can report without them too."""
+    if reading.state is not ClaudeState.READY or last is None or last.name != "SessionStart":
+        return reading
+    if now - last.at < CONNECT_S:
+        return Reading(state=ClaudeState.STARTING, source="files", evidence="devclaw's tools are not connected yet")
+    return reading.model_copy(update={"detail": "devclaw's tools are not connected"})
 
 
 def _open(last: Event, presence: Presence, now: float) -> Reading:
