@@ -53,7 +53,7 @@ def same(shown: str, line: str) -> bool:
 
 def asks(screen: str) -> str | None:
     """Return what a screen without an input box asks a person, on one line; None when it asks nothing."""
-    return said(screen) if MENU.search(screen) and box(screen) is None else None
+    return said(screen) if MENU.search(ESCAPE.sub("", screen)) and box(screen) is None else None
 
 
 def said(screen: str) -> str | None:
