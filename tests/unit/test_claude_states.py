@@ -16,7 +16,7 @@ LINE = "devclaw-task 4.1: Read the file `/x` and do the task in it."
 
 
 def event(name: str, ago: float = 10, **payload: Any) -> Event:
-    return Event(name=name, at=NOW - ago, file=f"{NOW - ago}-{name}", payload=payload)
+    return Event(name=name, at=NOW - ago, file=f"{NOW - ago}-{name}", given=payload)
 
 
 def idle(ago: float) -> Presence:

@@ -82,7 +82,7 @@ class ClaudeAgent:
 
     def read(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Reading:
         """Return the state of a live session's process with its source and evidence."""
-        kept, now = conversation.load(folder), self._now()
+        kept, now = conversation.begun(folder), self._now()
         if kept is None or session.pid is None:
             said = "no conversation was ever started here"
             return Reading(state=states.ClaudeState.UNKNOWN_SCREEN, source="files", evidence=said, detail=f"has {said}")
@@ -113,6 +113,7 @@ class ClaudeAgent:
             if console.clock.monotonic() >= deadline:
                 raise SessionFailed(f"{console.name} is not idle: {condition.detail or condition.state}")
             console.clock.sleep(POLL_S)
+        events.prune(console.folder)
         delivery.put(console, line)
 
     def nudge(self, console: Console, line: str) -> None:

@@ -36,12 +36,17 @@ class Conversation(Value):
 
 def load(folder: Path) -> Conversation | None:
     """Return the session's conversation as its newest event has it, or None when there never was one."""
+    kept = begun(folder)
+    return kept and _followed(kept, folder)
+
+
+def begun(folder: Path) -> Conversation | None:
+    """Return the conversation as the session's last start left it."""
     record = mailbox.read_record(folder / FILE)
     try:
-        kept = Conversation.model_validate(record) if record is not None else None
+        return Conversation.model_validate(record) if record is not None else None
     except ValidationError:
         return None
-    return kept and _followed(kept, folder)
 
 
 def save(folder: Path, conversation: Conversation) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from devclaw_py.agents import mailbox
-from devclaw_py.model.base import Value
 
 HOOK = "hook.sh"
 # PreToolUse and PostToolUse are left out on purpose: a process for each tool call would slow the turn.
@@ -34,13 +34,22 @@ KEPT = 400
 TIMEOUT_S = 10
 
 
-class Event(Value):
-    """One event. ``at`` is when its file was written, in seconds since 1970."""
+@dataclass(frozen=True)
+class Event:
+    """One event. ``at`` is when its file was written, in seconds since 1970; the file is read when it is asked for."""
 
     name: str
     at: float
     file: str
-    payload: dict[str, Any] = Field(default_factory=dict)
+    path: Path | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def payload(self) -> Mapping[str, Any]:
+        """What Claude Code told; empty where that cannot be read."""
+        if self.path is None:
+            return self.given
+        return mailbox.read_record(self.path) or {}
 
     @property
     def session_id(self) -> str | None:
@@ -65,14 +74,14 @@ def command(folder: Path, word: str) -> dict[str, Any]:
 
 
 def read(folder: Path, *, since: float = 0.0) -> list[Event]:
-    """Return the session's events from a time on, oldest first, those that cannot be read without their payload."""
+    """Return the session's events from a time on, oldest first; their files are not read yet."""
     found = []
-    for path in (folder / mailbox.EVENTS).glob("*.json"):
-        named = FILE.fullmatch(path.name)
-        with suppress(OSError):
-            if named and (at := path.stat().st_mtime) >= since:
-                payload = mailbox.read_record(path) or {}
-                found.append(Event(name=named[1], at=at, file=path.name, payload=payload))
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder / mailbox.EVENTS) as entries:
+        for entry in entries:
+            named = FILE.fullmatch(entry.name)
+            with suppress(OSError):
+                if named and (at := entry.stat().st_mtime) >= since:
+                    found.append(Event(named[1], at, entry.name, Path(entry.path)))
     return sorted(found, key=lambda event: (event.at, event.file))
 
 

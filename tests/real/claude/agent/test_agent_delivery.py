@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -163,14 +164,30 @@ def test_a_turn_that_a_person_breaks_off_is_known_as_such(desk: Desk) -> None:
     assert accepted(desk) == ["42.1", "42.2"]
 
 
-def test_an_error_of_the_api_ends_the_turn_and_is_named(desk: Desk) -> None:
+@pytest.mark.parametrize(("fault", "named"), [("403", "authentication_failed"), ("429", "rate_limit")])
+def test_an_error_of_the_api_ends_the_turn_and_is_named(desk: Desk, fault: str, named: str) -> None:
     desk.ensure()
 
-    desk.finish("42.1", "[[standin: fault 403]]")
+    desk.finish("42.1", f"[[standin: fault {fault}]]")
 
     ended = desk.sessions.agent.silent(desk.folder, "42.1")
     assert ended is not None
-    assert "authentication_failed" in ended
+    assert named in ended
+    states = [json.loads(line)["state"] for line in (desk.folder / "states.log").read_text().splitlines()]
+    assert (states[-1] == "limited") is (named == "rate_limit")
+
+
+def test_a_worker_at_work_is_told_something_with_its_next_request(desk: Desk) -> None:
+    desk.ensure()
+    wait = '[[standin: delay 3]][[standin: tool Bash {"command": "ls"}]][[standin: say done]]'
+    desk.give("42.1", wait)
+    desk.wait_for(lambda: desk.status() == "working", "it works")
+
+    assert desk.sessions.tell(desk.place.session, "task 42 was taken back; stop\n/clear")
+
+    desk.wait_idle()
+    told = "devclaw-notice: task 42 was taken back; stop /clear"
+    desk.wait_for(lambda: any(told in turn.raw.decode() for turn in desk.standin.turns), "the model was told")
 
 
 def test_events_that_cannot_be_written_cost_no_acceptance(desk: Desk) -> None:
