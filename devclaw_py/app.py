@@ -10,6 +10,7 @@ from devclaw_py.agents.kinds import open_agent
 from devclaw_py.agents.sessions import Sessions
 from devclaw_py.chat.base import Notifier
 from devclaw_py.chat.notify import notifier_for
+from devclaw_py.errors import ConfigError
 from devclaw_py.kernel.clock import Clock, SystemClock
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.pipeline import Tier
@@ -26,7 +27,10 @@ from devclaw_py.work.git import GitWork
 
 @dataclass(frozen=True)
 class App:
-    """One workspace's hands."""
+    """One workspace's hands.
+
+    ``unusable`` is what is wrong with the settings of a workspace that was opened all the same, to keep a report.
+    """
 
     workspace: Path
     settings: Settings
@@ -37,6 +41,7 @@ class App:
     sessions: Sessions
     notifier: Notifier
     faults: FailPoints
+    unusable: ConfigError | None = None
 
     def model_of(self, project: Project, tier: Tier) -> str:
         """Return the model of a tier: the project's own, else the setting."""

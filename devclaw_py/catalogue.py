@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -19,6 +19,7 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
+from devclaw_py.model.pipeline import Role
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
 from devclaw_py.operations.steps import NO_GROUP, Answered, Call, Waits
@@ -77,6 +78,8 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         args = _bind(_parse(tool, arguments), tool, caller)
         _check(app, tool, args, caller)
         answer = _run(app, tool, args, context)
+        if _group(args, arguments) is None:
+            _keep(app, context, answer, NO_GROUP)
     except DevClawError as error:
         answer = failure(error)
     except Exception as error:  # noqa: BLE001 - the door is where a bug becomes an answer; its trace goes to the log
@@ -84,12 +87,24 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
     if context.settled:
         answer["settled"] = context.settled
     group_id = _group(args, arguments)
-    _audit(app, context, answer, group_id=group_id, issue=_issue(args, answer))
-    if args is not None and group_id is not None and _changes(tool, args):
-        _mark_lined(app, context.op)
-        if _may_free_a_seat(answer):
-            _follow(app, context, answer, group_id)
+    with _warning(answer):
+        # Noted first: whoever ends an operation that was left open must write another line, not this one again.
+        app.store.journal.set_lined(context.op)
+        app.store.audit.append_once(_line(app, context, answer, group_id=group_id, issue=_issue(args, answer)))
+    if args is not None and group_id is not None and _leads_on(app, tool, args, answer):
+        _follow(app, context, answer, group_id)
     return answer
+
+
+@contextmanager
+def _warning(answer: dict[str, Any]) -> Iterator[None]:
+    """Let what is done stand: what fails afterwards is a warning of its answer, never its failure."""
+    try:
+        yield
+    except DevClawError as error:
+        answer["warning"] = str(error)
+    except Exception as error:  # noqa: BLE001 - a bug in what follows must not hide what was done
+        answer["warning"] = str(_bug("what follows", error))
 
 
 def _run(app: App, tool: Tool, args: Args, context: Call) -> dict[str, Any]:
@@ -101,7 +116,7 @@ def _run(app: App, tool: Tool, args: Args, context: Call) -> dict[str, Any]:
     except Answered as answered:
         return {**answered.answer, "repeated": True}
     except Waits as waits:
-        return waiting(app, context, waits)
+        return waiting(app, context.op, context.tool, str(waits))
 
 
 def _bug(name: str, error: Exception) -> Internal:
@@ -155,9 +170,7 @@ def _bind(args: Args, tool: Tool, caller: Caller) -> Args:
 
 
 def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
-    own: set[int] = set()
-    if caller.kind is CallerKind.WORKER and caller.group_id is not None:
-        own = {a.issue for a in app.store.journal.attempts(caller.group_id) if a.session == caller.session}
+    own = _own_issues(app, caller, caller.group_id) if caller.group_id and caller.kind is CallerKind.WORKER else set()
     check_caller(
         caller,
         tool.name,
@@ -168,22 +181,36 @@ def _check(app: App, tool: Tool, args: Args, caller: Caller) -> None:
     )
 
 
+def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
+    """Return the issues that the worker's session holds or held; a seat counts although the journal was lost."""
+    own = {a.issue for a in app.store.journal.attempts(group_id) if a.session == caller.session}
+    with suppress(DevClawError):  # a registry that cannot be read must not refuse a report
+        seats = [app.store.registry.get(group_id).seat(role) for role in Role]
+        own |= {seat.issue for seat in seats if seat.issue and seat.tier and seat.session(seat.tier) == caller.session}
+    return own
+
+
 def _changes(tool: Tool, args: Args) -> bool:
     """Whether the call may have changed a project; a session_health without autoFix only looks."""
     return tool.writes and getattr(args, "auto_fix", True) is not False
 
 
+def _leads_on(app: App, tool: Tool, args: Args, answer: Mapping[str, Any]) -> bool:
+    """Whether something may follow the call: a seat may be free, and the settings say how to go on."""
+    return app.unusable is None and _changes(tool, args) and _may_free_a_seat(answer)
+
+
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
-    try:
+    with _warning(answer):
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
-        pump(app.store, app.notifier, app.clock, group_id=group_id)
-    except DevClawError as error:
-        # The call itself is done and said so; what should follow is durable and tried again.
-        answer["warning"] = str(error)
-    except Exception as error:  # noqa: BLE001 - a bug in what follows must not hide what was done
-        answer["warning"] = str(_bug("what follows", error))
+        pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)
+    _keep(app, context, answer, group_id)
+
+
+def _keep(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
+    """Keep the whole answer under the call's request id; of no group those of the whole workspace."""
     if context.request_id is not None and answer["success"] and not (answer.get("repeated") or answer.get("pending")):
         app.store.journal.keep_answer(group_id, whole(context.request_id), answer)
 
@@ -207,21 +234,13 @@ def _add(context: Call, answer: dict[str, Any], outcome: dict[str, Any]) -> None
         answer["announcement"] += f"\n⏳ {outcome['role'].upper()} follows later: {outcome['reason']}"
 
 
-def _mark_lined(app: App, op: str) -> None:
-    """Note that a call that ended while its operation is open has its audit line: the end is `operation_settled`."""
-    with suppress(DevClawError):  # another process may settle it at this very moment
-        intent = app.store.journal.intent(op)
-        if intent is not None:
-            app.store.journal.mark(intent.knowing(lined=True))
-
-
 def _issue(args: Args | None, answer: Mapping[str, Any]) -> int | None:
     found = getattr(args, "issue_id", None) or answer.get("issueId")
     return found if isinstance(found, int) else None
 
 
-def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> None:
-    """Write the call's line unless its operation has written it already, at any time since the call began."""
+def _line(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str | None, issue: int | None) -> AuditLine:
+    """Return the line of a call whose operation has not written it already, at any time since the call began."""
     facts: dict[str, Any] = {"ok": bool(answer.get("success"))}
     if "error" in answer:
         facts["error"] = answer["error"]["code"]
@@ -230,15 +249,13 @@ def _audit(app: App, context: Call, answer: Mapping[str, Any], *, group_id: str 
     if project is None and group_id is not None:
         with suppress(DevClawError):
             project = app.store.registry.get(group_id).name
-    app.store.audit.append_once(
-        AuditLine(
-            ts=context.at,
-            event=context.tool,
-            op=context.op,
-            caller=str(context.caller),
-            project=project,
-            group_id=group_id,
-            issue=issue,
-            facts=facts,
-        )
+    return AuditLine(
+        ts=context.at,
+        event=context.tool,
+        op=context.op,
+        caller=str(context.caller),
+        project=project,
+        group_id=group_id,
+        issue=issue,
+        facts=facts,
     )

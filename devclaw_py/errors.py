@@ -7,6 +7,7 @@ DevClawError
         UnknownProject
         AlreadyRegistered
         WrongState
+            AttemptsUsedUp
         RoleMismatch
         WorkerBusy
         NotActive
@@ -99,6 +100,10 @@ class WrongState(Refused):
     """The task's state label does not allow this step."""
 
     code = "wrong_state"
+
+
+class AttemptsUsedUp(WrongState):
+    """The task keeps coming back: only a person's pickup goes on with it."""
 
 
 class RoleMismatch(Refused):

@@ -28,8 +28,14 @@ from devclaw_py.terminals.memory import MemoryTerminal
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
 from devclaw_py.work.memory import MemoryWork
+from tests.facts import FactsPlugin
 
 GROUP = "-1001"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold a whole run to the table of facts."""
+    config.pluginmanager.register(FactsPlugin())
 
 
 class Killed(BaseException):

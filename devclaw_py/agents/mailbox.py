@@ -76,6 +76,17 @@ def accepted(folder: Path, offer: str) -> bool:
     return (folder / ACCEPTED / offer).exists()
 
 
+def offered(folder: Path) -> bool:
+    """Say whether an offer waits to be accepted."""
+    return any((folder / OFFERS).glob("[0-9]*"))
+
+
+def newest(folder: Path, issue: int) -> int:
+    """Return the highest attempt at ``issue`` whose task file or offer is in the folder; 0 for none."""
+    found = (path.name.split(".")[1] for name in FOLDERS for path in (folder / name).glob(f"{issue}.*"))
+    return max((int(number) for number in found if number.isdecimal()), default=0)
+
+
 def touch(folder: Path, at: float) -> None:
     """Note that the session was used at a time, in seconds since 1970."""
     (folder / USED).touch(mode=0o600)

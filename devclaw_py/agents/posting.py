@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from devclaw_py.agents import mailbox
+from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import Agent
 from devclaw_py.agents.console import Console
 from devclaw_py.agents.look import Look, LookStatus
-from devclaw_py.agents.turn import turn
+from devclaw_py.agents.turn import files_of, turn
 from devclaw_py.errors import DeliveryUnconfirmed, SessionError, SessionFailed
 from devclaw_py.kernel.clock import Clock
 from devclaw_py.model.settings import Settings
@@ -88,11 +88,13 @@ class Posting:
 
     def void(self, name: str, offer: str) -> bool:
         """Take an offer back: True when the worker can no longer accept it, False when it has."""
-        return mailbox.void(self.folder(name), offer)
+        with files_of(name):
+            return mailbox.void(self.folder(name), offer)
 
     def accepted(self, name: str, offer: str) -> bool:
         """Say whether the worker accepted the offer."""
-        return mailbox.accepted(self.folder(name), offer)
+        with files_of(name):
+            return mailbox.accepted(self.folder(name), offer)
 
     def wait_accepted(self, name: str, offer: str) -> None:
         """Wait up to ``receipt_s`` for the worker to accept; the offer is not made void here.
@@ -143,6 +145,9 @@ class Posting:
         if not session.alive:
             how = "by a signal" if session.exit_code is None else f"with exit code {session.exit_code}"
             return Look(status=LookStatus.DEAD, exit_code=session.exit_code, detail=f"{name} ended {how}")
+        if tokens.of(self.folder(name)) is None:
+            # Whoever deleted its files has left a worker that can neither be given a task nor report one.
+            return Look(status=LookStatus.DEAD, detail=f"{name} has lost its files")
         condition = self.agent.state(self.folder(name), session, lambda: self.terminal.screen(name))
         return Look(status=LookStatus(condition.state.value), detail=condition.detail)
 

@@ -8,12 +8,13 @@ change modes and read keys, and is hung up by the kernel when this process is ki
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from json import dumps
 from pathlib import Path
@@ -28,6 +29,8 @@ TASK, NOTICE = "devclaw-task", "devclaw-notice"
 KEYBOARD = 0
 CLEAR_KEY = b"\x15"
 GRACE_S = 0.3
+DISK_POLL_S = 0.5
+PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ENDING = (signal.SIGHUP, signal.SIGTERM)
 # What a program may have left switched on: other screen, hidden cursor, bracketed paste, mouse, colours.
 RESET = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[0m"
@@ -81,7 +84,7 @@ class Loop:
             else:
                 self._say(f"task {offer} is no longer offered; nothing was started")
         finally:
-            self._state("idle")
+            self._keep(lambda: self._state("idle"))
 
     def _work(self, offer: str, task_file: Path) -> dict[str, object]:
         """Run the program to its end and return how it ended."""
@@ -116,9 +119,24 @@ class Loop:
         processes.end(processes.marked("DEVCLAW_TOKEN_FILE", self._token_file), grace_s=0)
 
     def _finish(self, offer: str, ending: dict[str, object]) -> None:
-        mailbox.put(self._folder / mailbox.EVENTS / f"ended-{offer}.json", dumps({**ending, "at": time.time()}))
+        file, record = self._folder / mailbox.EVENTS / f"ended-{offer}.json", dumps({**ending, "at": time.time()})
+        self._keep(lambda: mailbox.put(file, record))
         how = f"signal {ending['signal']}" if ending["signal"] else f"exit code {ending['code']}"
         self._say(f"task {offer}: the program ended with {how}")
+
+    def _keep(self, write: Callable[[], None]) -> None:
+        """Write what must not be lost: while the disk is full or read-only, wait; nothing could be done meanwhile."""
+        said = False
+        while True:
+            try:
+                return write()
+            except OSError as error:
+                if error.errno not in PASSING:
+                    raise
+                if not said:
+                    self._say(f"waiting for the disk: {error}")
+                said = True
+                time.sleep(DISK_POLL_S)
 
     def _state(self, status: str, offer: str | None = None) -> None:
         record = {"status": status, "offer": offer, "pid": os.getpid(), "at": time.time()}

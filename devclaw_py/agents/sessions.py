@@ -97,14 +97,10 @@ class Sessions(Posting):
 
     def _settled(self, name: str) -> Look:
         """Give an agent that works or starts a moment to become idle."""
-        started = self._clock.monotonic()
+        started, ready_s = self._clock.monotonic(), self._settings.timeouts.ready_s
+        waits = {LookStatus.WORKING: GRACE_S, LookStatus.UNKNOWN: GRACE_S, LookStatus.STARTING: ready_s}
         while True:
             look = self.look(name)
-            waits = {
-                LookStatus.WORKING: GRACE_S,
-                LookStatus.UNKNOWN: GRACE_S,
-                LookStatus.STARTING: self._settings.timeouts.ready_s,
-            }
             if self._clock.monotonic() - started >= waits.get(look.status, 0):
                 return look
             self._clock.sleep(POLL_S)
@@ -178,7 +174,7 @@ class Sessions(Posting):
     def _put_to_sleep(self, name: str) -> bool:
         """Stop a session if it is idle still and nobody types into it."""
         with suppress(SessionFailed), self._typing(name, wait_s=0):
-            if self.look(name).status is LookStatus.IDLE:
+            if self.look(name).status is LookStatus.IDLE and not mailbox.offered(self.folder(name)):
                 self.save_screen(name)
                 self._end(name)
                 return True

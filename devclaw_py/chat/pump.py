@@ -9,6 +9,7 @@ from devclaw_py.chat.notify import SilentNotifier
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Outside, ProjectBusy
 from devclaw_py.kernel.clock import Clock
+from devclaw_py.model.caller import RECOVERY, Caller
 from devclaw_py.model.journal import AuditLine, OutboxRow
 from devclaw_py.model.project import Project
 from devclaw_py.state.base import Store
@@ -18,18 +19,21 @@ LONGEST_WAIT_S = 15 * 60
 SHOWN_CHARS = 100
 
 
-def pump(store: Store, notifier: Notifier, clock: Clock, *, group_id: str | None = None) -> list[OutboxRow]:
+def pump(
+    store: Store, notifier: Notifier, clock: Clock, *, caller: Caller = RECOVERY, group_id: str | None = None
+) -> list[OutboxRow]:
     """Send what waits, and return each row that was tried as it is now: with ``sent``, or with ``next_try``.
 
     A group stops at its first failure, because what follows would overtake it. A group that another process is
-    sending for is passed over.
+    sending for is passed over. ``caller`` is who sends, for the audit log.
     """
     groups = dict.fromkeys(row.group_id for row in store.journal.outbox(group_id))
     if not groups:
         return []
 
     projects = store.registry.all()
-    return [row for group in groups for row in _pump_group(store, notifier, clock, group, projects.get(group))]
+    sent = (_pump_group(store, notifier, clock, group, projects.get(group), caller) for group in groups)
+    return [row for rows in sent for row in rows]
 
 
 def wait_s(tries: int) -> int:
@@ -37,15 +41,18 @@ def wait_s(tries: int) -> int:
     return int(min(FIRST_WAIT_S * 2 ** min(tries - 1, 10), LONGEST_WAIT_S))
 
 
-def _pump_group(store: Store, notifier: Notifier, clock: Clock, group: str, project: Project | None) -> list[OutboxRow]:
+def _pump_group(
+    store: Store, notifier: Notifier, clock: Clock, group: str, project: Project | None, caller: Caller
+) -> list[OutboxRow]:
     tried: list[OutboxRow] = []
     try:
         with store.hold(f"outbox:{group}", wait_s=0, holder="notify"):
             # Read again: the process that held the lock until now has sent some of them.
             for row in store.journal.outbox(group):
-                if row.next_try is not None and row.next_try > clock.now():
+                # Further off than any wait is a time of before the clock was set back.
+                if row.next_try is not None and 0 < (row.next_try - clock.now()).total_seconds() <= LONGEST_WAIT_S:
                     break
-                tried.append(_send(store, notifier, clock, row, project))
+                tried.append(_send(store, notifier, clock, row, project, caller))
                 if tried[-1].sent is None:
                     break
     except ProjectBusy:
@@ -53,7 +60,9 @@ def _pump_group(store: Store, notifier: Notifier, clock: Clock, group: str, proj
     return tried
 
 
-def _send(store: Store, notifier: Notifier, clock: Clock, row: OutboxRow, project: Project | None) -> OutboxRow:
+def _send(
+    store: Store, notifier: Notifier, clock: Clock, row: OutboxRow, project: Project | None, caller: Caller
+) -> OutboxRow:
     try:
         notifier.deliver(row, project)
     except Outside as error:
@@ -67,17 +76,17 @@ def _send(store: Store, notifier: Notifier, clock: Clock, row: OutboxRow, projec
 
     store.journal.save_outbox(tried)
     if not isinstance(notifier, SilentNotifier):
-        store.audit.append(_line(tried, clock, project, facts))
+        store.audit.append(_line(tried, clock, project, caller, facts))
     return tried
 
 
-def _line(row: OutboxRow, clock: Clock, project: Project | None, facts: dict[str, object]) -> AuditLine:
+def _line(row: OutboxRow, clock: Clock, project: Project | None, caller: Caller, facts: dict[str, object]) -> AuditLine:
     task = row.announcement.task
     return AuditLine(
         ts=clock.now(),
         event="notify" if row.sent else "notify_error",
         op=row.key.partition(":")[0],
-        caller="notify",
+        caller=str(caller),
         project=project.name if project else None,
         group_id=row.group_id,
         issue=task.number if task else None,

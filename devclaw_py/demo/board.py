@@ -69,15 +69,15 @@ def look(app: App) -> Board:
 
 def _workers(app: App, project: Project) -> tuple[Worker, ...]:
     try:
-        looks = app.sessions.looks()
+        looks, unseen = app.sessions.looks(), LookStatus.ABSENT
     except SessionFailed:
-        looks = {}
+        looks, unseen = {}, LookStatus.UNKNOWN
     found = []
     for tier in Tier:
         seat = project.seat(tier.role)
         session = seat.session(tier)
         if session is not None:
-            status = looks[session].status if session in looks else LookStatus.ABSENT
+            status = looks[session].status if session in looks else unseen
             found.append(Worker(session, tier.role, tier, status, seat.issue if seat.tier is tier else None))
     return tuple(found)
 

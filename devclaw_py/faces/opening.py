@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ def settings_of(flag: str | Path | None, environ: Mapping[str, str]) -> tuple[Pa
     return workspace, load(workspace, environ)
 
 
+def open_for_report(flag: str | Path | None, environ: MutableMapping[str, str], broken: ConfigError) -> App:
+    """Return the hands of a workspace whose settings are broken: good for keeping a worker's report, nothing else.
+
+    A slip in devclaw.toml must not cost a report; it is carried out once the file is mended.
+    """
+    workspace = locate(flag, environ)
+    return replace(open_app(workspace, Settings(), environ=environ), unusable=broken)
+
+
 def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -> App:
     """Return the hands of the workspace that is meant.
 
@@ -51,8 +61,15 @@ def open_workspace(flag: str | Path | None, environ: MutableMapping[str, str]) -
         ConfigError: a setting cannot be used; names file, line and key.
     """
     workspace, loaded = settings_of(flag, environ)
-    points = faults.from_environment(environ)
+    points = faults.from_environment(environ, known=_fail_points)
     return open_app(workspace, loaded.settings, environ=environ, faults=points)
+
+
+def _fail_points() -> tuple[str, ...]:
+    # Here, because only a test that stops a process needs the table of all operations.
+    from devclaw_py.operations.registry import fail_points
+
+    return fail_points()
 
 
 def open_to_look(flag: str | Path | None, environ: Mapping[str, str]) -> App:

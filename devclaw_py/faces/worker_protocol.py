@@ -22,6 +22,7 @@ Message = dict[str, Any]
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REQUEST_VERSIONS = ("2026-07-28",)
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 UNSUPPORTED_VERSION = -32022
@@ -56,7 +57,7 @@ class Protocol:
         self._tools = tools
         self._names = [tool["name"] for tool in tools]
         self.listed = False
-        self.client: Message = {}
+        self.client = ""
 
     def answer(self, line: bytes) -> Message | Wanted | None:
         """Return the reply to one line, or the call that it asks for; None when nothing is to be said."""
@@ -82,10 +83,12 @@ class Protocol:
         if not isinstance(params, dict):
             return failed(ident, INVALID_PARAMS, "params is an object")
         meta = params.get("_meta")
-        version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+        meta = meta if isinstance(meta, dict) else {}
+        version = meta.get(VERSION_KEY)
         if version is not None and version not in REQUEST_VERSIONS:
             asked = {"supported": list(REQUEST_VERSIONS), "requested": str(version)[:SHOWN_CHARS]}
             return failed(ident, UNSUPPORTED_VERSION, "unsupported protocol version", asked)
+        self.client = _named(meta.get(CLIENT_KEY)) or self.client
         if method == "tools/call":
             return self._wanted(ident, params, versioned=version is not None)
         result = self._result(method, params, versioned=version is not None)
@@ -106,8 +109,7 @@ class Protocol:
         return None
 
     def _initialized(self, params: Message) -> Message:
-        found = params.get("clientInfo")
-        self.client = found if isinstance(found, dict) else {}
+        self.client = _named(params.get("clientInfo"))
         asked = params.get("protocolVersion")
         version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {"protocolVersion": version, "serverInfo": _identity(), **_introduction()}
@@ -146,6 +148,13 @@ def failed(ident: int | str | None, code: int, message: str, about: Message | No
     """Return a reply that says what was wrong with a request."""
     error = {"code": code, "message": message, **({} if about is None else {"data": about})}
     return {"jsonrpc": "2.0", "id": ident, "error": error}
+
+
+def _named(client: object) -> str:
+    """Return what a client calls itself, with its version."""
+    if not isinstance(client, dict):
+        return ""
+    return f"{client.get('name')} {client.get('version')}"[:SHOWN_CHARS]
 
 
 def _identity() -> Message:

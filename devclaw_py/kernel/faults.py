@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 
 from devclaw_py.errors import ConfigError, SessionFailed
 
@@ -44,11 +44,11 @@ class FailPoints:
             self._action()
 
 
-def from_environment(environ: MutableMapping[str, str]) -> FailPoints:
+def from_environment(environ: MutableMapping[str, str], *, known: Callable[[], Iterable[str]]) -> FailPoints:
     """Take ``DEVCLAW_FAILPOINT=<name>:<kill|error|hang>`` out of ``environ``, so that no child inherits it.
 
     Raises:
-        ConfigError: the value has another form.
+        ConfigError: the value has another form, or no point has that name.
     """
     value = environ.pop(VARIABLE, None)
     if value is None:
@@ -56,4 +56,6 @@ def from_environment(environ: MutableMapping[str, str]) -> FailPoints:
     name, _, word = value.rpartition(":")
     if not name or word not in ACTIONS:
         raise ConfigError(f"{VARIABLE}={value} is not of the form <name>:<{'|'.join(ACTIONS)}>")
+    if name not in known():
+        raise ConfigError(f"{VARIABLE} names {name}, and there is no such point", hint="devclaw failpoints lists them")
     return FailPoints(name, ACTIONS[word])

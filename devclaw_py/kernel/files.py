@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from devclaw_py.errors import ConfigError
@@ -77,26 +78,46 @@ def write(path: Path, content: bytes, *, mode: int = PUBLIC) -> None:
 
 
 def create(path: Path, content: bytes, *, mode: int = PUBLIC) -> None:
-    """Write a file that must not exist yet.
+    """Write a file that must not exist yet; it is there as a whole or not at all, also after a crash.
 
     Raises:
         FileExistsError: it does; nothing was changed.
         ConfigError: the machine refused; no file is left.
     """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     with writing(path):
         try:
-            _write_new(path, content, mode)
-        except FileExistsError:
-            exists = True
-        except OSError:
+            _write_new(draft, content, mode)
+            exists = not _linked(draft, path)
+        finally:
             with suppress(OSError):
-                path.unlink()
-            raise
-        else:
-            exists = False
+                draft.unlink()
+        if not exists:
             sync_folder(path.parent)
     if exists:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def back_up(path: Path, content: bytes, *, mode: int = PUBLIC) -> str:
+    """Write ``content`` beside ``path`` under the next free name ``<name>.bak-<n>``, and return that name.
+
+    Raises:
+        ConfigError: the machine refused.
+    """
+    numbers = count(1)
+    while True:
+        backup = path.with_name(f"{path.name}.bak-{next(numbers)}")
+        with suppress(FileExistsError):
+            create(backup, content, mode=mode)
+            return backup.name
+
+
+def _linked(draft: Path, path: Path) -> bool:
+    try:
+        os.link(draft, path, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def sweep(path: Path) -> None:

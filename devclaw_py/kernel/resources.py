@@ -7,6 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from devclaw_py.errors import ConfigError
+from devclaw_py.kernel.files import writing
 from devclaw_py.model.pipeline import Role
 
 WORKSPACE_TEXTS = ("AGENTS.md", "HEARTBEAT.md")
@@ -32,12 +33,13 @@ def read(package: Traversable, *places: str) -> str:
     """Return the first of ``places``, relative to the package: where a wheel has it, then where a checkout has it.
 
     Raises:
-        ConfigError: it is at none of them.
+        ConfigError: it is at none of them, or cannot be read.
     """
     for place in places:
         found = package.parent / place[3:] if place.startswith("../") and isinstance(package, Path) else package / place
         if found.is_file():
-            return found.read_text(encoding="utf-8")
+            with writing(Path(str(found)), "read"):
+                return found.read_text(encoding="utf-8")
     raise ConfigError(f"this installation of devclaw lacks {places[0]}; install it again")
 
 

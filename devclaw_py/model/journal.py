@@ -40,6 +40,11 @@ class Intent(Value):
     next_try: datetime | None = None
     tries: int = 0
 
+    @property
+    def named(self) -> str:
+        """The operation in words: its tool, and its issue where it has one."""
+        return self.tool if self.issue is None else f"{self.tool} of #{self.issue}"
+
     def knowing(self, **facts: object) -> Self:
         """Return the intent with further facts in its payload; they are saved with the next mark."""
         return self.model_copy(update={"payload": {**self.payload, **facts}})
@@ -76,6 +81,33 @@ class Attempt(Value):
     reason: str | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+
+    def ended_by(self, reason: str, at: datetime) -> AttemptChange:
+        """Return the change that ends it without an outcome."""
+        return AttemptChange(group_id=self.group_id, issue=self.issue, number=self.number, ended=at, reason=reason)
+
+
+class AttemptChange(Value):
+    """What an operation learnt of an attempt. What is None is left as it stands when the change is written.
+
+    ``accepted`` stands as it was first known. A change, not a copy of the attempt: a report may be written at any time.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    branch: str | None = None
+    commit: str | None = None
+    accepted: datetime | None = None
+    ended: datetime | None = None
+    reason: str | None = None
+    outcome: dict[str, Any] | None = None
+
+    def applied(self, attempt: Attempt) -> Attempt:
+        """Return the attempt with the change."""
+        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "outcome")}
+        update = {name: value for name, value in known.items() if value is not None}
+        return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 
 
 class Wish(Value):
@@ -125,6 +157,6 @@ class Closing(Value):
     outbox: tuple[OutboxRow, ...] = ()
     wish: Wish | None = None
     fulfilled: Wish | None = None
-    attempt: Attempt | None = None
+    attempt: AttemptChange | None = None
     request_id: str | None = None
     answer: dict[str, Any] | None = None

@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
+from devclaw_py.errors import RepositoryError
 from devclaw_py.model.pipeline import Integration, Provider, Role, RoleExecution, State, Tier
 
 TMUX_KEY = "tmux:"
@@ -112,8 +113,16 @@ class Project(Kept):
 
     @property
     def repo_path(self) -> Path:
-        """The repository's folder, ``~`` expanded."""
-        return Path(self.repo).expanduser()
+        """The repository's folder, ``~`` expanded.
+
+        Raises:
+            RepositoryError: it begins with the home of a user whom this machine does not know.
+        """
+        try:
+            return Path(self.repo).expanduser()
+        except RuntimeError as error:
+            found = f"the repository {self.repo} of {self.name} cannot be found: {error}"
+            raise RepositoryError(found, hint="write the whole path") from error
 
     def seat(self, role: Role) -> Seat:
         """Return the role's seat."""

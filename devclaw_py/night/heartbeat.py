@@ -11,6 +11,7 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.steps import NO_GROUP
@@ -52,24 +53,38 @@ def tick(app: App) -> list[Visit]:
         StateCorrupt: the registry or the journal cannot be read.
     """
     with app.store.hold("heartbeat", wait_s=0, holder="heartbeat"):
-        return visit_all(app, force=False)
+        return visit_all(app, force=False, caller=HEARTBEAT)
 
 
-def visit_all(app: App, *, force: bool, groups: Sequence[str] | None = None) -> list[Visit]:
-    """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come."""
+def visit_all(app: App, *, force: bool, caller: Caller = RECOVERY, groups: Sequence[str] | None = None) -> list[Visit]:
+    """Visit the projects, ``groups`` None: all. ``force`` settles also what waits for a time to come.
+
+    Where nothing is open, wished or unsent at the beginning there is nothing to do; what comes up meanwhile is the
+    next visit's. ``caller`` is who picks up what follows.
+    """
     flush_lines(app.store)
     names = {group: project.name for group, project in app.store.registry.all().items()}
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
-    return [_visit(app, Visit(group, names.get(group, "(no project)")), force=force) for group in groups]
+    stirring = _stirring(app)
+    visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
+    return [_visit(app, visit, force=force, caller=caller) if visit.group_id in stirring else visit for visit in visits]
 
 
-def _visit(app: App, visit: Visit, *, force: bool) -> Visit:
+def _stirring(app: App) -> set[str]:
+    """Return the groups with anything to do: asked once, not a thousand times for a no."""
+    journal = app.store.journal
+    groups = [intent.group_id for intent in journal.intents()]
+    groups += [wish.group_id for wish in journal.wishes()]
+    return {*groups, *(row.group_id for row in journal.outbox())}
+
+
+def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
     try:
         _settle(app, visit, force=force)
-        visit.followed = carry_out(app, visit.group_id)
-        for row in pump(app.store, app.notifier, app.clock, group_id=visit.group_id):
+        visit.followed = carry_out(app, visit.group_id, caller=caller)
+        for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
             visit.sent += row.sent is not None
         visit.unsent = len(app.store.journal.outbox(visit.group_id))
     except DevClawError as error:

@@ -7,13 +7,13 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict, InvalidArguments, NotActive, NotAllowed, ProjectBusy
+from devclaw_py.errors import ConfigError, InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
 from devclaw_py.model.pipeline import Result, Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.completion_steps import COMPLETE
-from devclaw_py.operations.pickup import next_attempt
+from devclaw_py.operations.pickup import ADOPTED, next_attempt
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.shared import ref_of
 from devclaw_py.operations.steps import Call
@@ -33,30 +33,44 @@ def complete(
 ) -> dict[str, Any]:
     """Take a worker's report and carry it out; the answer is ``pending`` when it has to wait.
 
-    The same report again answers the first outcome with ``repeated``.
+    When somebody moved the issue meanwhile it is a ``conflict`` with what became of the report. The same report
+    again answers the first outcome with ``repeated``.
 
     Raises:
         InvalidArguments: the role cannot report that, or the attempt's issue is missing.
         NotAllowed: a worker reports for another one.
         NotActive, StaleAttempt: there is nothing that this report could end.
-        Conflict: somebody moved the issue meanwhile; the report is kept as a comment.
     """
-    project = app.store.registry.get(group_id)
     target = workflow.completion_target(role, result)
     report = Report(result=result, summary=summary)
-    ending = _find_attempt(app, call, project, role, report, issue=issue, number=attempt)
+    project, ending = _project_and_attempt(app, call, group_id, role, report, issue=issue, number=attempt)
     _check_own(call, ending)
     intent = _intent(app, call, project, ending, report).model_copy(update={"target": target})
 
     fresh = app.store.journal.report(intent, report)
     app.faults.hit(COMPLETE.points[0])
 
-    ended = _settle_report(app, call, ending)
+    ended, why = _settle_report(app, call, ending)
     if ended.outcome is None:
-        return _pending(app, call, intent, ended) | ({} if fresh else {"repeated": True})
-    if "error" in ended.outcome:
-        raise Conflict(ended.outcome["error"]["message"], hint=ended.outcome["error"].get("hint"))
+        return _pending(app, intent, ended, why) | ({} if fresh else {"repeated": True})
     return ended.outcome | ({} if fresh else {"repeated": True})
+
+
+def _project_and_attempt(
+    app: App, call: Call, group_id: str, role: Role, report: Report, *, issue: int | None, number: int | None
+) -> tuple[Project | None, Attempt]:
+    """Return what a report is about; no project while the registry cannot be read and the journal knows the attempt.
+
+    A slip in an editor must not cost a report: it is kept, and carried out once the file is mended.
+    """
+    try:
+        project = app.store.registry.get(group_id)
+    except StateCorrupt:
+        for known in app.store.journal.attempts(group_id, issue):
+            if issue is not None and (known.number, known.role) == (number, role):
+                return None, known
+        raise
+    return project, _find_attempt(app, call, project, role, report, issue=issue, number=number)
 
 
 def _find_attempt(
@@ -73,6 +87,8 @@ def _find_attempt(
     for attempt in app.store.journal.attempts(project.group_id, issue):
         if (attempt.number, attempt.role) == (number, role):
             return attempt
+    if project.seat(role).holds(issue, number):
+        return _adopt(app, project, role, issue)
     raise NotActive(f"{role} of {project.name} never had attempt {number} of issue #{issue}; nothing was reported")
 
 
@@ -106,17 +122,21 @@ def _current_attempt(app: App, project: Project, role: Role, issue: int | None) 
 
 
 def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
-    """Give a number to a seat that was taken before devclaw counted attempts, as the original's are."""
+    """Note the attempt of a seat that the journal does not know, and number it if the seat does not.
+
+    The original takes seats without counting attempts; and a journal may be lost while a worker is at work, whose
+    report names the number that it was given.
+    """
     seat, now = project.seat(role), app.clock.now()
     tier = seat.tier or workflow.default_tier(role)
     adopted = Attempt(
         group_id=project.group_id,
         issue=issue,
-        number=next_attempt(app, project, issue),
+        number=seat.attempt or next_attempt(app, project, issue),
         role=role,
         tier=tier,
         session=seat.session(tier) or app.work.desk(project, role, tier).session,
-        op="adopted",
+        op=ADOPTED,
         accepted=seat.start_time or now,
         started=seat.start_time or now,
     )
@@ -128,12 +148,12 @@ def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
     return adopted
 
 
-def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Report) -> Intent:
+def _intent(app: App, call: Call, project: Project | None, ending: Attempt, report: Report) -> Intent:
     return Intent(
         op=call.op,
         kind=COMPLETE.kind,
         tool=call.tool,
-        group_id=project.group_id,
+        group_id=ending.group_id,
         issue=ending.issue,
         role=ending.role,
         tier=ending.tier,
@@ -141,7 +161,7 @@ def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Rep
         attempt=ending.number,
         source=workflow.ACTIVE[ending.role],
         payload={
-            "project": project.name,
+            "project": project.name if project else None,
             "title": ending.title,
             "url": ending.url,
             "result": report.result.value,
@@ -155,24 +175,27 @@ def _intent(app: App, call: Call, project: Project, ending: Attempt, report: Rep
     )
 
 
-def _settle_report(app: App, call: Call, ending: Attempt) -> Attempt:
-    """Carry the report out if the project can be had in time, and return its attempt as it is then."""
+def _settle_report(app: App, call: Call, ending: Attempt) -> tuple[Attempt, str]:
+    """Carry the report out if the project can be had in time; return its attempt as it is then, and why if not."""
+    why = "it could not be carried out at once; the next call tries again"
     try:
         with project_held(app, ending.group_id, call, wait_s=app.settings.timeouts.report_lock_s, reporting=True):
             pass  # the report stands in the journal: settling the project settles it, in its turn
-    except ProjectBusy as busy:
-        call.settled.append(str(busy))
+    except ProjectBusy as held:
+        why = f"another operation holds the project: {held}"
+    except (StateCorrupt, ConfigError) as broken:
+        why = str(broken)
     tries = app.store.journal.attempts(ending.group_id, ending.issue)
-    return next(attempt for attempt in tries if attempt.number == ending.number)
+    return next(attempt for attempt in tries if attempt.number == ending.number), why
 
 
-def _pending(app: App, call: Call, intent: Intent, ended: Attempt) -> dict[str, Any]:
+def _pending(app: App, intent: Intent, ended: Attempt, why: str) -> dict[str, Any]:
     """Return the answer of a report that is safe in the journal and cannot be carried out yet."""
     kept = app.store.journal.intents(ended.group_id)
     waiting = next(
         (i for i in kept if (i.kind, i.issue, i.attempt) == (intent.kind, ended.issue, ended.number)), intent
     )
-    reason = waiting.payload.get("waits") or "another operation holds the project"
+    reason = waiting.payload.get("waits") or why
     return {
         "success": True,
         "pending": True,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.app import App
-from devclaw_py.errors import RepositoryError
+from devclaw_py.errors import RepositoryError, UnknownTask
 from devclaw_py.model.journal import Closing, Intent, OutboxRow
 from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
 from devclaw_py.operations.ending import completed, conflicted
@@ -63,11 +65,13 @@ def _plan(app: App, intent: Intent) -> Intent:
         return intent
     project = project_of(app, intent)
     tested = attempt_of(app, intent).commit
-    if project.integration is not Integration.DEVCLAW or tested is None:
+    if project.integration is not Integration.DEVCLAW:
         return intent
+    branch = _branch(app, intent)
+    if tested is None:
+        return intent.knowing(warnings=[f"devclaw does not know which commit was tested: {branch} was not merged"])
     issue, _ = source_of(intent)
     message = f"Merge #{issue}: {intent.payload['title']}\n\nDevClaw-Attempt: {intent.attempt}\n"
-    branch = _branch(app, intent)
     plan = app.work.plan_merge(project, branch=branch, tested=tested, message=message, at=intent.at)
     if plan.kind is MergeKind.WAITING:
         raise Waits(
@@ -92,20 +96,22 @@ def _failed(intent: Intent, plan: MergePlan) -> Intent:
 def _take(app: App, intent: Intent) -> Intent:
     try:
         move.take(tracker_of(app, intent), *source_of(intent))
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
     return intent
 
 
-def _beaten(intent: Intent, moved: Moved) -> Intent:
-    return intent.knowing(movedTo=[state.value for state in moved.found])
+def _beaten(intent: Intent, error: Moved | UnknownTask) -> Intent:
+    if isinstance(error, UnknownTask):
+        return intent.knowing(movedTo=[], deleted=True)
+    return intent.knowing(movedTo=[state.value for state in error.found])
 
 
 def _taken(app: App, intent: Intent) -> Intent | None:
     try:
         happened = move.taken(tracker_of(app, intent), *source_of(intent), since=intent.at)
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
     return intent if happened else None
 
 
@@ -118,7 +124,22 @@ def _plan_of(intent: Intent) -> MergePlan | None:
 
 
 def _publish(app: App, intent: Intent) -> Intent:
-    """Publish the planned merge; when the base branch has moved since, plan again on the new head."""
+    """Publish the planned merge; when it has to wait, the label that was taken is put back meanwhile."""
+    intent = _taken_again(app, intent)
+    try:
+        return _published_or_planned(app, intent)
+    except Waits as waits:
+        return _wait_with_label(app, intent, waits)
+
+
+def _taken_again(app: App, intent: Intent) -> Intent:
+    if not intent.payload.get("labelBack"):
+        return intent
+    return note(app, (_taken(app, intent) or _take(app, intent)).knowing(labelBack=False))
+
+
+def _published_or_planned(app: App, intent: Intent) -> Intent:
+    """Publish; when the base branch has moved since the plan, plan again on the new head."""
     for _ in range(REPLANS):
         plan = _plan_of(intent)
         if plan is None:
@@ -134,9 +155,26 @@ def _publish(app: App, intent: Intent) -> Intent:
     raise Waits("the base branch keeps moving while the tested work is merged")
 
 
+def _wait_with_label(app: App, intent: Intent, waits: Waits) -> Intent:
+    """Put the active label back and wait with it, as before the take; somebody's move meanwhile ends the report.
+
+    Raises:
+        Waits: always but then.
+    """
+    # Noted first: whoever is stopped in between asks at the next try whether the label is there.
+    note(app, intent.knowing(labelBack=True))
+    try:
+        move.put(tracker_of(app, intent), *source_of(intent))
+    except (Moved, UnknownTask) as error:
+        return _beaten(intent, error)
+    raise waits
+
+
 def _published(app: App, intent: Intent) -> Intent | None:
     plan = _plan_of(intent)
-    return intent if plan is not None and app.work.published(project_of(app, intent), plan) else None
+    if plan is None or not app.work.published(project_of(app, intent), plan):
+        return None
+    return _taken_again(app, intent)
 
 
 def _comment(app: App, intent: Intent) -> Intent:
@@ -152,12 +190,16 @@ def _comment(app: App, intent: Intent) -> Intent:
     if not body and is_conflict(intent):
         body = headline(seat_of(intent)[2], result_of(intent), seat_of(intent)[1])
     if body:
-        tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
+        with suppress(UnknownTask):  # the report stands in the audit log
+            tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
     return intent
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
-    comments = tracker_of(app, intent).comments(source_of(intent)[0])
+    try:
+        comments = tracker_of(app, intent).comments(source_of(intent)[0])
+    except UnknownTask:
+        return intent
     return intent if any(marker(intent.op) in comment.body for comment in comments) else None
 
 
@@ -166,23 +208,35 @@ def _put(app: App, intent: Intent) -> Intent:
         return intent
     try:
         move.put(tracker_of(app, intent), *target_of(intent))
-    except Moved as moved:
-        return _beaten(intent, moved)
+    except (Moved, UnknownTask) as error:
+        return _beaten_late(intent, error)
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
-    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    try:
+        return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    except UnknownTask as error:
+        return _beaten_late(intent, error)
+
+
+def _beaten_late(intent: Intent, error: Moved | UnknownTask) -> Intent:
+    """Note a conflict that was found when the tested work was merged already: the merge stays, and is told."""
+    plan = _plan_of(intent)
+    return _beaten(intent, error).knowing(merged=plan.commit if plan else None)
 
 
 def _issue(app: App, intent: Intent) -> Intent:
     if is_conflict(intent):
         return intent
     issue, target = target_of(intent)
-    if target is State.DONE:
-        tracker_of(app, intent).close(issue)
-    elif target is State.TO_IMPROVE:
-        tracker_of(app, intent).reopen(issue)
+    try:
+        if target is State.DONE:
+            tracker_of(app, intent).close(issue)
+        elif target is State.TO_IMPROVE:
+            tracker_of(app, intent).reopen(issue)
+    except UnknownTask as error:
+        return _beaten_late(intent, error)
     return intent
 
 

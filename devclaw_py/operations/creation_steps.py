@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
+from devclaw_py.errors import UnknownTask
 from devclaw_py.model.journal import Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.task import TaskRef
@@ -40,7 +42,8 @@ def _created(app: App, intent: Intent) -> Intent | None:
 
 def _close(app: App, intent: Intent) -> Intent:
     if intent.target is State.DONE:
-        tracker_of(app, intent).close(_ref(intent).number)
+        with suppress(UnknownTask):  # it was made and somebody has deleted it: there is nothing left to close
+            tracker_of(app, intent).close(_ref(intent).number)
     return intent
 
 
@@ -86,9 +89,10 @@ def _comment(app: App, intent: Intent) -> Intent:
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
-    for comment in tracker_of(app, intent).comments(ref_of(intent).number):
-        if marker(intent.op) in comment.body:
-            return intent.knowing(commentId=comment.id)
+    with suppress(UnknownTask):  # with the issue the comment is gone
+        for comment in tracker_of(app, intent).comments(ref_of(intent).number):
+            if marker(intent.op) in comment.body:
+                return intent.knowing(commentId=comment.id)
     return None
 
 

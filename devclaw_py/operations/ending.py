@@ -8,13 +8,14 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Integration, Result, Role
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import attempt_of, project_of, ref_of, seat_of
-from devclaw_py.operations.steps import Call, Waits
+from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
 from devclaw_py.rules import announce
+from devclaw_py.rules.attempts import dev_attempts
 
+SHOWN_COMMIT = 12
 NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
 
 
@@ -52,6 +53,8 @@ def _told(project: Project, intent: Intent, result: Result) -> Announcement:
     facts, summary = intent.payload, intent.payload.get("summary", "")
     if facts.get("requested"):
         return announce.pass_became_fail(ref_of(intent), summary, facts["reason"])
+    if result is Result.PASS and project.integration is not Integration.DEVCLAW:
+        return announce.merge_awaited(ref_of(intent), summary, project.base_branch, project.integration)
     merged_into = project.base_branch if _merged(intent) else None
     return announce.completed(ref_of(intent), seat_of(intent)[2], result, summary, merged_into=merged_into)
 
@@ -79,7 +82,7 @@ def _what_else(intent: Intent, project: Project, result: Result) -> dict[str, An
     if result is Result.PASS:
         found |= {"issueClosed": True, "merged": _merged(intent)}
         if project.integration is not Integration.DEVCLAW:
-            found["integration"] = project.integration.value
+            found |= {"integration": project.integration.value, "mergeAwaited": True}
     if result is Result.FAIL:
         found["issueReopened"] = True
     return found
@@ -98,42 +101,53 @@ def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tu
     now = app.clock.now()
     if result is Result.DONE:
         return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.QA, at=now), None
-    devs = [a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.role is Role.DEV and a.accepted]
-    limit = app.settings.limits.attempts
-    if len(devs) >= limit:
-        return None, f"#{intent.issue} has had {len(devs)} dev attempts; only a person's pickup goes on with it."
-    tier = devs[-1].tier if devs else None
+    tries = app.store.journal.attempts(intent.group_id, intent.issue)
+    used = dev_attempts(tries)
+    if used >= app.settings.limits.attempts:
+        return None, f"#{intent.issue} has had {used} dev attempts; only a person's pickup goes on with it."
+    tier = next((a.tier for a in reversed(tries) if a.role is Role.DEV and a.accepted), None)
     return Wish(group_id=intent.group_id, issue=intent.issue, role=Role.DEV, tier=tier, at=now), None
 
 
 def conflicted(app: App, intent: Intent) -> Closing:
     """Return the closing of a report that somebody's own move has beaten: theirs stays, the report is kept."""
+    deleted, merged = intent.payload.get("deleted", False), intent.payload.get("merged")
     moved_to = " and ".join(intent.payload["movedTo"]) or "no state at all"
+    done = "deleted" if deleted else f"moved to {moved_to}"
+    kept = "in the audit log" if deleted else "as a comment on the issue"
     error = Conflict(
-        f"issue #{intent.issue} was moved to {moved_to} by somebody while {intent.role} worked on it; theirs stays",
-        hint="your report is kept as a comment on the issue; stop working on it",
+        f"issue #{intent.issue} was {done} by somebody while {intent.role} worked on it; theirs stays"
+        + (
+            f", and so does the merge of the tested work, {merged[:SHOWN_COMMIT]}, which was made before"
+            if merged
+            else ""
+        ),
+        hint=f"your report is kept {kept}; stop working on it",
     )
-    told = announce.conflict(ref_of(intent), seat_of(intent)[2], moved_to)
+    told = announce.conflict(ref_of(intent), seat_of(intent)[2], None if deleted else moved_to)
+    if merged:
+        told = told.noting(f"Its tested work is merged into {project_of(app, intent).base_branch}: {merged}")
     row = OutboxRow(key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now())
-    answer = failure(error)
+    answer = failure(error) | ({"merged": merged} if merged else {})
+    result = Result(intent.payload["result"])
     return Closing(
-        facts=_audit_facts(intent, Result(intent.payload["result"]), error=error.code, movedTo=moved_to),
+        facts=_audit_facts(intent, result, error=error.code, movedTo=moved_to, merged=merged),
         outbox=(row,),
         attempt=_ended(app, intent, reason="conflict", outcome=answer),
         answer=answer,
     )
 
 
-def waiting(app: App, call: Call, waits: Waits) -> dict[str, Any]:
+def waiting(app: App, op: str, tool: str, reason: str) -> dict[str, Any]:
     """Return the answer of a call whose operation can only go forward and is parked: it ends by itself."""
-    answer: dict[str, Any] = {"success": True, "pending": True, "reason": str(waits)}
-    intent = app.store.journal.intent(call.op)
+    answer: dict[str, Any] = {"success": True, "pending": True, "reason": reason}
+    intent = app.store.journal.intent(op)
     if intent is not None:
         issue = intent.issue or (intent.payload.get("created") or {}).get("number")
         known = {"project": intent.payload.get("project"), "groupId": intent.group_id, "issueId": issue}
         answer |= {name: value for name, value in known.items() if value}
-    what = f"{call.tool} of #{answer['issueId']}" if "issueId" in answer else call.tool
-    return answer | {"announcement": f"⏳ {what} waits: {waits}"}
+    what = f"{tool} of #{answer['issueId']}" if "issueId" in answer else tool
+    return answer | {"announcement": f"⏳ {what} waits: {reason}"}
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -149,6 +163,5 @@ def failure(error: Exception) -> dict[str, Any]:
     return {"success": False, "error": {name: value for name, value in fields.items() if value is not None}}
 
 
-def _ended(app: App, intent: Intent, *, reason: str, outcome: dict[str, Any]) -> Attempt:
-    update = {"ended": app.clock.now(), "reason": reason, "outcome": outcome}
-    return attempt_of(app, intent).model_copy(update=update)
+def _ended(app: App, intent: Intent, *, reason: str, outcome: dict[str, Any]) -> AttemptChange:
+    return change_of(intent, ended=app.clock.now(), reason=reason, outcome=outcome)

@@ -59,7 +59,7 @@ def check_health(app: App, call: Call, *, group_id: str | None, auto_fix: bool) 
     if not registry.exists:
         answer["note"] = "there is no projects.json yet: no project is registered"
     if auto_fix and group_id is None:
-        answer |= _follow(app, projects)
+        answer |= _follow(app, call, projects)
     return answer
 
 
@@ -255,7 +255,7 @@ def _facts(call: Call, found: Diagnosis, fix: Fix) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _follow(app: App, projects: list[Project]) -> dict[str, Any]:
+def _follow(app: App, call: Call, projects: list[Project]) -> dict[str, Any]:
     """Carry out the wishes of all projects and tell their groups; the door does it where one group was named."""
     outcomes: list[dict[str, Any]] = []
     for project in projects:
@@ -263,5 +263,5 @@ def _follow(app: App, projects: list[Project]) -> dict[str, Any]:
             outcomes += carry_out(app, project.group_id)
         except DevClawError as error:
             outcomes.append({"groupId": project.group_id, "dispatched": False, "reason": str(error)})
-    pump(app.store, app.notifier, app.clock)
+    pump(app.store, app.notifier, app.clock, caller=call.caller)
     return {"followed": outcomes} if outcomes else {}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from devclaw_py.app import App
+from devclaw_py.kernel import files
 from devclaw_py.kernel.resources import role_text
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Result, Role, State
@@ -83,12 +84,16 @@ def _check_stands(task: Task, claimed: State) -> None:
 
 
 def role_instructions(app: App, project: Project, role: Role) -> str:
-    """Return ``roles/<name or slug>/<role>.md``, else ``roles/default/<role>.md``, else the text in the package."""
+    """Return ``roles/<name or slug>/<role>.md``, else ``roles/default/<role>.md``, else the text in the package.
+
+    Raises:
+        ConfigError: one of them is there and cannot be read.
+    """
     roles = app.workspace / "roles"
     for folder in dict.fromkeys((project.name, project.slug, "default")):
-        path = roles / folder / f"{role}.md"
-        if path.is_file():
-            return path.read_text(encoding="utf-8", errors="replace")
+        text = files.read(roles / folder / f"{role}.md")
+        if text is not None:
+            return text.decode("utf-8", errors="replace")
     return role_text(role)
 
 

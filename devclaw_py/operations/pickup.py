@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from devclaw_py.agents import mailbox
 from devclaw_py.app import App
-from devclaw_py.errors import IssueClaimed, QueueEmpty, WorkerBusy, WrongState
+from devclaw_py.errors import AttemptsUsedUp, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, RoleExecution, State, Tier
@@ -18,10 +19,15 @@ from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import tiers, workflow
+from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.work.base import Desk
 
-UNATTENDED = frozenset({CallerKind.CHAIN, CallerKind.HEARTBEAT})
+# The operation of an attempt that devclaw learnt from a seat, not by a pickup of its own.
+ADOPTED = "adopted"
+
+UNATTENDED = frozenset({CallerKind.CHAIN, CallerKind.HEARTBEAT, CallerKind.RECOVERY})
 
 
 def pick_up(
@@ -82,7 +88,7 @@ def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> t
 def _waiting(app: App, tracker: IssueProvider, project: Project, role: Role) -> Iterator[Task]:
     """Yield what the role could pick up next, in queue order; claimed and inconsistent issues are passed over."""
     kept = {intent.issue for intent in app.store.journal.intents(project.group_id)}
-    seated = {project.seat(other).issue for other in Role if project.seat(other).active}
+    seated = {project.seat(other).issue for other in Role}
     for state in workflow.queues_of(role):
         for task in tracker.list_by_label(state):
             if task.number not in kept | seated and len(states_in(task.labels)) == 1:
@@ -105,28 +111,24 @@ def check_unclaimed(app: App, project: Project, issue: int) -> None:
 
 def _check_unseated(project: Project, task: Task) -> None:
     for role in Role:
-        if project.seat(role).holds(task.number, None):
+        if project.seat(role).issue == task.number:
+            how = "holds" if project.seat(role).active else "is idle and names"
             raise WrongState(
-                f"{role} of {project.name} still holds #{task.number}, although its label says otherwise",
+                f"{role} of {project.name} still {how} #{task.number}, although its label says otherwise",
                 hint="call session_health with autoFix",
             )
 
 
 def _check_attempts(app: App, call: Call, project: Project, task: Task, source: State) -> None:
     """Stop unattended pickups of a task that keeps coming back: only a person goes on with it."""
-    role, limit = workflow.ROLE[source], app.settings.limits.attempts
-    used = count_attempts(app, project.group_id, task.number, role)
-    if call.caller.kind in UNATTENDED and used >= limit:
-        raise WrongState(
-            f"issue #{task.number} has had {used} {role} attempts, the limit for unattended pickups is {limit}",
+    if call.caller.kind not in UNATTENDED or workflow.ROLE[source] is not Role.DEV:
+        return
+    limit, used = app.settings.limits.attempts, dev_attempts(app.store.journal.attempts(project.group_id, task.number))
+    if used >= limit:
+        raise AttemptsUsedUp(
+            f"issue #{task.number} has had {used} dev attempts, the limit for unattended pickups is {limit}",
             hint="read why it keeps failing, then pick it up by hand",
         )
-
-
-def count_attempts(app: App, group_id: str, issue: int, role: Role) -> int:
-    """Return how often a worker of the role has accepted the task."""
-    tries = app.store.journal.attempts(group_id, issue)
-    return sum(1 for attempt in tries if attempt.role is role and attempt.accepted is not None)
 
 
 def _allot(
@@ -186,13 +188,33 @@ def _memory_of(seat: Seat, tier: Tier) -> dict[str, str | None]:
 
 
 def next_attempt(app: App, project: Project, issue: int) -> int:
-    """Return 1 + the highest attempt that journal, registry or audit know: a lost journal never repeats a number."""
+    """Return 1 + the highest attempt that journal, registry, sessions or audit know: no number is given twice.
+
+    The journal may be lost or an old copy. What a session has been offered counts, because an old acceptance would
+    be taken for that of the new offer.
+    """
     seats = [project.seat(role) for role in Role]
     known = [seat.attempt or 0 for seat in seats if seat.issue == issue]
-    journal = app.store.journal
-    if not journal.attempts(project.group_id):
+    desks = [Desk(slug=project.slug, role=tier.role, tier=tier, worktree=project.repo_path) for tier in Tier]
+    known += [mailbox.newest(app.sessions.folder(desk.session), issue) for desk in desks]
+    if _journal_was_lost(app, project, issue):
         known += [_number(entry.get("attempt")) for entry in app.store.audit.read() if _is_about(entry, project, issue)]
-    return max(journal.next_attempt(project.group_id, issue), 1 + max(known, default=0))
+    return max(app.store.journal.next_attempt(project.group_id, issue), 1 + max(known, default=0))
+
+
+def _journal_was_lost(app: App, project: Project, issue: int) -> bool:
+    """Say whether the journal lacks the oldest pickup that the audit log has; only then is the whole log read."""
+    tries = app.store.journal.attempts(project.group_id)
+    if any(known.issue == issue for known in tries) and tries[0].op != ADOPTED:
+        return False
+    known = {attempt.op for attempt in tries}
+    oldest = next((entry for entry in app.store.audit.read() if _is_pickup(entry, project)), None)
+    return oldest is not None and oldest.get("op") not in known
+
+
+def _is_pickup(entry: dict[str, object], project: Project) -> bool:
+    named = (entry.get("event"), entry.get("groupId")) == ("task_pickup", project.group_id)
+    return named and isinstance(entry.get("attempt"), int)
 
 
 def _is_about(entry: dict[str, object], project: Project, issue: int) -> bool:

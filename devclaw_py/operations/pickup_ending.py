@@ -10,7 +10,7 @@ from devclaw_py.chat.text import plain
 from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.project import TMUX_KEY
-from devclaw_py.operations.shared import attempt_of, ref_of, seat_of
+from devclaw_py.operations.shared import change_of, ref_of, seat_of
 from devclaw_py.operations.steps import line
 from devclaw_py.rules import announce
 
@@ -21,7 +21,6 @@ def picked_up(app: App, intent: Intent) -> Closing:
     now, facts = app.clock.now(), intent.payload
     told = announce.picked_up(ref_of(intent), role, tier, SessionAction(facts["sessionAction"]))
     told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
-    ended = attempt_of(app, intent)
     return Closing(
         facts={
             "role": role,
@@ -35,7 +34,7 @@ def picked_up(app: App, intent: Intent) -> Closing:
         lines=tuple(_lines(app, intent)),
         outbox=(OutboxRow(key=f"{intent.op}:pickup", group_id=intent.group_id, announcement=told, at=now),),
         fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
-        attempt=ended.model_copy(update={"accepted": ended.accepted or now}),
+        attempt=change_of(intent, accepted=now),
         answer=_answer(app, intent) | {"announcement": plain(told)},
     )
 
@@ -53,9 +52,15 @@ def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:
         source=facts["tierSource"],
         reason=facts["tierReason"],
     )
-    if facts["rescued"]:
+    yield from _cleaned(app, intent)
+
+
+def _cleaned(app: App, intent: Intent) -> Iterator[AuditLine]:
+    """Yield what was saved or removed at the desk, which no undo takes back."""
+    facts = intent.payload
+    if facts.get("rescued"):
         yield line(app, intent, "rescue", rescued=facts["rescued"])
-    if facts["cleared"]:
+    if facts.get("cleared"):
         yield line(app, intent, "git_lock_removed", paths=facts["cleared"])
 
 
@@ -85,7 +90,8 @@ def _answer(app: App, intent: Intent) -> dict[str, Any]:
 
 def put_back(app: App, intent: Intent) -> Closing:
     """Return the closing of a pickup of which nothing is left: its attempt is void."""
-    ended = attempt_of(app, intent).model_copy(update={"ended": app.clock.now(), "reason": "void"})
     return Closing(
-        facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True}, attempt=ended
+        facts={"role": intent.role, "tier": intent.tier, "attempt": intent.attempt, "undone": True},
+        lines=tuple(_cleaned(app, intent)),
+        attempt=change_of(intent, ended=app.clock.now(), reason="void"),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError
+from devclaw_py.errors import SessionError, UnknownTask
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
@@ -13,11 +15,14 @@ from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
+    change_of,
     desk_of,
     offer_of,
     project_of,
     restore_seat,
     seat_of,
+    seated_sessions,
+    sessions_in_use,
     source_of,
     target_of,
     tracker_of,
@@ -52,27 +57,14 @@ def _session(app: App, intent: Intent) -> Intent:
         worktree=desk_of(app, project, intent).worktree,
         folder=app.sessions.folder(session),
     )
-    action = app.sessions.ensure(place, keep=_sessions_at_work(app))
+    action = app.sessions.ensure(place, keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action)
-
-
-def _seated_sessions(app: App) -> frozenset[str]:
-    """Return the sessions whose seats hold a task."""
-    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
-    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
-    return frozenset(name for name in named if name is not None)
-
-
-def _sessions_at_work(app: App) -> frozenset[str]:
-    """Return the sessions that hold a task or are about to be given one: these are never put to sleep."""
-    coming = [intent.session for intent in app.store.journal.intents() if intent.kind == "pickup"]
-    return _seated_sessions(app) | frozenset(name for name in coming if name is not None)
 
 
 def _stop_session(app: App, intent: Intent) -> None:
     """Stop the session if this pickup started it and no later task has moved in."""
     _, _, _, _, session = seat_of(intent)
-    if intent.payload.get("starts") and session not in _seated_sessions(app):
+    if intent.payload.get("starts") and session not in seated_sessions(app):
         app.sessions.leave(session)
 
 
@@ -92,8 +84,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
             leaving=leaving,
             free=frozenset(free.worktree for free in _free_desks(app, project)),
         )
-    stands = {"branch": prepared.branch, "commit": prepared.commit}
-    app.store.journal.save_attempt(attempt_of(app, intent).model_copy(update=stands))
+    app.store.journal.change_attempt(change_of(intent, branch=prepared.branch, commit=prepared.commit))
     return intent.knowing(
         commit=prepared.commit,
         worktree=str(desk.worktree),
@@ -104,19 +95,25 @@ def _worktree(app: App, intent: Intent) -> Intent:
 
 
 def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
-    """Return issue and attempt of the task that was at this desk last."""
-    before = [a for a in app.store.journal.attempts(intent.group_id) if a.session == session and a.op != intent.op]
+    """Return issue and attempt of the task that was at this desk last.
+
+    An attempt that failed before its checkout has left nothing there; one of the original's has a start and no commit.
+    """
+    tries = app.store.journal.attempts(intent.group_id)
+    came = [a for a in tries if a.commit is not None or a.accepted is not None]
+    before = [a for a in came if a.session == session and a.op != intent.op]
     return (before[-1].issue, before[-1].number) if before else None
 
 
 def _free_desks(app: App, project: Project) -> list[Desk]:
     """Return the desks whose seat holds no task and whose session has no turn running."""
-    free = []
+    free, looks = [], app.sessions.looks()
     for tier in Tier:
         desk = app.work.desk(project, tier.role, tier)
         seat = project.seat(tier.role)
         seated = seat.active and seat.tier is tier
-        if not seated and app.sessions.look(desk.session).status not in AT_WORK:
+        at_work = desk.session in looks and looks[desk.session].status in AT_WORK
+        if not seated and not at_work:
             free.append(desk)
     return free
 
@@ -144,7 +141,8 @@ def _put_back(app: App, intent: Intent) -> None:
     issue, source = source_of(intent)
     _, target = target_of(intent)
     tracker = tracker_of(app, intent)
-    move.put_back(tracker, issue, source=source, target=target, since=intent.at)
+    with suppress(UnknownTask):  # an issue that was deleted meanwhile carries nothing of ours
+        move.put_back(tracker, issue, source=source, target=target, since=intent.at)
 
 
 def _seat(app: App, intent: Intent) -> Intent:

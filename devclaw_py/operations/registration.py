@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.app import App
-from devclaw_py.chat.text import plain
-from devclaw_py.errors import AlreadyRegistered, InvalidArguments
-from devclaw_py.model.journal import Intent, OutboxRow
+from devclaw_py.errors import AlreadyRegistered, InvalidArguments, RepositoryError
+from devclaw_py.model.journal import Intent
 from devclaw_py.model.project import Project
+from devclaw_py.operations.change_steps import CHANGE, answer
 from devclaw_py.operations.recovery import check_unanswered, project_held, settle
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call
-from devclaw_py.rules import announce
 from devclaw_py.rules.slug import check_name, slug
 
 
@@ -45,18 +45,27 @@ def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
 
 
 def _check_new(app: App, wanted: Project) -> None:
+    repo = wanted.repo_path.resolve()
     for group_id, project in app.store.registry.all().items():
         if group_id == wanted.group_id:
             raise AlreadyRegistered(
                 f"group {group_id} already has the project {project.name} ({project.repo})",
                 hint="change it with project_update, or remove it with devclaw project remove",
             )
-        if project.repo_path.resolve() == wanted.repo_path.resolve():
+        if _same_folder(project, repo):
             raise AlreadyRegistered(
                 f"{wanted.repo} already belongs to {project.name} of group {group_id}; two groups would fight over it"
             )
         if project.name == wanted.name:
             raise AlreadyRegistered(f"the name {project.name} already belongs to group {group_id}; choose another one")
+
+
+def _same_folder(project: Project, repo: Path) -> bool:
+    """Whether a project's repository is ``repo``; an entry that names no folder of this machine hinders nobody."""
+    try:
+        return project.repo_path.resolve() == repo
+    except RepositoryError:
+        return False
 
 
 def _intent(app: App, call: Call, project: Project) -> Intent:
@@ -89,29 +98,22 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
         old, new = project.on_disk(), wanted.on_disk()
         keys = [to_camel(name) for name in changes]
         changed = {key: {"from": old[key], "to": new[key]} for key in keys if old[key] != new[key]}
-        if changed:
-            app.store.registry.change(group_id, lambda found: found.model_copy(update=changes))
-        shown = {key: (_shown(pair["from"]), _shown(pair["to"])) for key, pair in changed.items()}
-        told = announce.project_changed(project.name, shown)
-        if changed:
-            app.store.journal.queue(
-                OutboxRow(key=f"{call.op}:changed", group_id=group_id, announcement=told, at=app.clock.now())
-            )
-        return {
-            "success": True,
-            "project": project.name,
-            "groupId": group_id,
-            "changed": changed,
-            "announcement": plain(told),
-        }
+        if not changed:
+            return answer(project.name, group_id, changed)
+        return perform(app, CHANGE, _change(app, call, project, changed))
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {entry}" for name, entry in value.items())
-    return str(value or "")
+def _change(app: App, call: Call, project: Project, changed: dict[str, dict[str, Any]]) -> Intent:
+    return Intent(
+        op=call.op,
+        kind=CHANGE.kind,
+        tool=call.tool,
+        group_id=project.group_id,
+        payload={"project": project.name, "changed": changed, "requestId": call.request_id},
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=app.clock.now(),
+    )
 
 
 def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:

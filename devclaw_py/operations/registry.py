@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from devclaw_py.operations.change_steps import CHANGE
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.creation_steps import COMMENT, CREATE
 from devclaw_py.operations.pickup_steps import PICKUP
 from devclaw_py.operations.registration_steps import REGISTER
+from devclaw_py.operations.removal_steps import REMOVE
 from devclaw_py.operations.setup_steps import SETUP
 from devclaw_py.operations.steps import Operation
 from devclaw_py.operations.update_steps import HEALTH, UPDATE
 
-ALL = (PICKUP, COMPLETE, CREATE, COMMENT, UPDATE, REGISTER, SETUP, HEALTH)
+ALL = (PICKUP, COMPLETE, CREATE, COMMENT, UPDATE, REGISTER, SETUP, HEALTH, CHANGE, REMOVE)
 
 _BY_KIND = {operation.kind: operation for operation in ALL}
 

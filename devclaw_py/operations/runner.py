@@ -121,13 +121,17 @@ def close(app: App, operation: Operation, intent: Intent, closing: Closing) -> d
         facts |= {"error": intent.payload.get("error", "interrupted")}
     if intent.payload.get("recovering"):
         facts |= {"recovered": True}
-    event = "operation_settled" if intent.payload.get("lined") else intent.tool
+    event = "operation_settled" if app.store.journal.lined(intent.op) else intent.tool
     own = line(app, intent, event, **facts, **closing.facts)
     app.store.journal.close(
         intent.op, closing.model_copy(update={"lines": (own, *closing.lines), "request_id": _request(intent)})
     )
     app.faults.hit(operation.points[-1])
-    flush_lines(app.store)
+    try:
+        flush_lines(app.store)
+    except DevClawError as error:
+        # What was done stands and is answered; the lines are queued and written by a later call.
+        return {**answer, "warning": f"the audit lines of this call wait: {error}"}
     return answer
 
 

@@ -35,11 +35,7 @@ def _replace(path: Path, text: str) -> str | None:
         return None
     backup = ""
     if before is not None:
-        number = 1
-        while path.with_name(f"{path.name}.bak-{number}").exists():
-            number += 1
-        backup = f"{path.name}.bak-{number}"
-        files.create(path.with_name(backup), before)
+        backup = files.back_up(path, before)
     files.write(path, text.encode())
     return backup
 

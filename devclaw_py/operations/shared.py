@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devclaw_py.app import App
-from devclaw_py.model.journal import Attempt, Intent
+from devclaw_py.model.journal import Attempt, AttemptChange, Intent
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
@@ -67,6 +67,12 @@ def attempt_of(app: App, intent: Intent) -> Attempt:
     return next(a for a in app.store.journal.attempts(intent.group_id, intent.issue) if a.number == intent.attempt)
 
 
+def change_of(intent: Intent, **learnt: object) -> AttemptChange:
+    """Return what an operation learnt of its attempt."""
+    issue, number, *_ = seat_of(intent)
+    return AttemptChange.model_validate({"group_id": intent.group_id, "issue": issue, "number": number, **learnt})
+
+
 def release_seat(app: App, intent: Intent) -> None:
     """Free the seat if it still holds this attempt; sessions are kept."""
     issue, attempt, role, _, _ = seat_of(intent)
@@ -96,3 +102,16 @@ def restore_seat(app: App, intent: Intent) -> None:
 
     if project_of(app, intent).seat(role).holds(issue, attempt):
         app.store.registry.change(intent.group_id, restore)
+
+
+def seated_sessions(app: App) -> frozenset[str]:
+    """Return the sessions whose seats hold a task."""
+    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
+    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
+    return frozenset(name for name in named if name is not None)
+
+
+def sessions_in_use(app: App) -> frozenset[str]:
+    """Return the sessions that hold a task or that an open operation is about: none of them is put to sleep."""
+    open_now = [intent.session for intent in app.store.journal.intents()]
+    return seated_sessions(app) | frozenset(name for name in open_now if name is not None)

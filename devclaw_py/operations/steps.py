@@ -96,6 +96,11 @@ def nothing(app: App, intent: Intent) -> Closing:
     return Closing()
 
 
+def interrupted(app: App, intent: Intent) -> Closing:
+    """``undone`` of an operation whose begun effects do no harm and stay; it is never made again by itself."""
+    return Closing(facts={"interrupted": True})
+
+
 def note(app: App, intent: Intent) -> Intent:
     """Save facts before the effect that they are about."""
     app.store.journal.mark(intent)

@@ -33,7 +33,7 @@ def move_issue(app: App, call: Call, *, group_id: str, issue: int, state: State,
         check_unclaimed(app, project, issue)
         found, holder = states_in(task.labels), _holder(project, issue)
         _check_target(task, state, project, found)
-        if _stands(task, state, found):
+        if _stands(task, state, found) and (holder is None or workflow.ACTIVE[holder[0]] is state):
             return _unchanged(project, task, state)
         intent = _intent(app, call, project, task, state, holder, reason)
         return perform(app, UPDATE, intent)
@@ -86,7 +86,11 @@ def _intent(
     source = next((known for known in found if known is not state), found[0] if found else None)
     keeps = holder is not None and workflow.ACTIVE[holder[0]] is state
     role, seat = (None, None) if holder is None or keeps else holder
-    told = announce.updated(task.ref, source, state, reason)
+    stands = _stands(task, state, found)
+    if stands and role is not None:
+        told = announce.released(task.ref, role, f"the issue is in {state} already")
+    else:
+        told = announce.updated(task.ref, source, state, reason)
     transition = f"{source or 'no state'} → {state}"
     return Intent(
         op=call.op,
@@ -112,7 +116,7 @@ def _intent(
             "answer": {
                 "issueTitle": task.title,
                 "state": state.value,
-                "changed": True,
+                "changed": not stands,
                 "labelTransition": transition,
                 "released": role.value if role else None,
             },

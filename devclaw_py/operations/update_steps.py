@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -9,15 +11,16 @@ from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict
+from devclaw_py.errors import Conflict, UnknownTask
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State, Tier
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import project_of, seat_of, tracker_of
+from devclaw_py.operations.shared import project_of, seat_of, sessions_in_use, tracker_of
 from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
+from devclaw_py.trackers.base import IssueProvider
 
 UNUSED = frozenset({LookStatus.ABSENT, LookStatus.DEAD})
 
@@ -56,7 +59,7 @@ def _resume(app: App, intent: Intent) -> Intent:
     if app.sessions.look(session).status not in UNUSED:
         raise Conflict(f"the session {session} lives again; nothing was changed")
     intent = note(app, intent.knowing(starts=True))
-    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=_in_use(app))
+    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action.value)
 
 
@@ -81,21 +84,23 @@ def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) 
     )
 
 
-def _in_use(app: App) -> frozenset[str]:
-    """Return the sessions that hold a task or are about to be given one."""
-    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
-    named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
-    named += [intent.session for intent in app.store.journal.intents()]
-    return frozenset(name for name in named if name is not None)
-
-
 def _take(app: App, intent: Intent) -> Intent:
     tracker = tracker_of(app, intent)
-    for state in _takes(intent):
-        tracker.take(_number(intent), state)
-    if intent.target is not None:
-        _check_nobody_else(intent, states_in(tracker.get(_number(intent)).labels))
+    with _issue_there(intent):
+        for state in _takes(intent):
+            tracker.take(_number(intent), state)
+        if intent.target is not None:
+            _check_nobody_else(intent, states_in(tracker.get(_number(intent)).labels))
     return intent
+
+
+@contextmanager
+def _issue_there(intent: Intent) -> Iterator[None]:
+    """Take a deletion for what it is: somebody else has decided about the issue."""
+    try:
+        yield
+    except UnknownTask as error:
+        raise Conflict(f"issue #{intent.issue} was to move to {intent.target}, but somebody has deleted it") from error
 
 
 def _check_nobody_else(intent: Intent, found: tuple[State, ...]) -> None:
@@ -114,7 +119,11 @@ def _give_back(app: App, intent: Intent) -> None:
     """
     if intent.payload.get("stood"):
         return
-    tracker = tracker_of(app, intent)
+    with suppress(UnknownTask):
+        _put_ours_back(tracker_of(app, intent), intent)
+
+
+def _put_ours_back(tracker: IssueProvider, intent: Intent) -> None:
     found = states_in(tracker.get(_number(intent)).labels)
     if all(state is intent.target for state in found):
         for state in _takes(intent):
@@ -125,7 +134,8 @@ def _give_back(app: App, intent: Intent) -> None:
 
 def _put(app: App, intent: Intent) -> Intent:
     if intent.target is not None:
-        found = states_in(tracker_of(app, intent).put(_number(intent), intent.target))
+        with _issue_there(intent):
+            found = states_in(tracker_of(app, intent).put(_number(intent), intent.target))
         _check_nobody_else(intent, found)
     return intent
 
@@ -139,23 +149,28 @@ def _put_stands(app: App, intent: Intent) -> Intent | None:
 
 def _issue(app: App, intent: Intent) -> Intent:
     closed = intent.payload.get("closed")
-    if closed is True:
-        tracker_of(app, intent).close(_number(intent))
-    elif closed is False:
-        tracker_of(app, intent).reopen(_number(intent))
+    with suppress(UnknownTask):  # deleted once the label stood: seat and worker follow all the same
+        if closed is True:
+            tracker_of(app, intent).close(_number(intent))
+        elif closed is False:
+            tracker_of(app, intent).reopen(_number(intent))
     return intent
 
 
 def _comment(app: App, intent: Intent) -> Intent:
     if text := intent.payload.get("comment"):
-        tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
+        with suppress(UnknownTask):
+            tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
     return intent
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
     if not intent.payload.get("comment"):
         return intent
-    comments = tracker_of(app, intent).comments(_number(intent))
+    try:
+        comments = tracker_of(app, intent).comments(_number(intent))
+    except UnknownTask:
+        return intent
     return intent if any(marker(intent.op) in comment.body for comment in comments) else None
 
 
@@ -189,7 +204,7 @@ def _tell(app: App, intent: Intent) -> Intent:
     if intent.payload.get("stops"):
         _put_to_rest(app, intent.session)
     elif intent.payload.get("notice"):
-        app.sessions.tell(intent.session, intent.payload["notice"])
+        return intent.knowing(workerTold=app.sessions.tell(intent.session, intent.payload["notice"]))
     return intent
 
 
@@ -212,8 +227,14 @@ def _finish(app: App, intent: Intent) -> Closing:
             key=f"{intent.op}:told", group_id=intent.group_id, announcement=announcement, at=app.clock.now()
         )
         rows = (row,)
+    told = {"workerTold": facts["workerTold"]} if "workerTold" in facts else {}
+    answer |= told
     return Closing(
-        facts=facts.get("audit", {}), outbox=rows, attempt=_ended(app, intent), wish=_wish(app, intent), answer=answer
+        facts=facts.get("audit", {}) | told,
+        outbox=rows,
+        attempt=_ended(app, intent),
+        wish=_wish(app, intent),
+        answer=answer,
     )
 
 
@@ -225,14 +246,12 @@ def _wish(app: App, intent: Intent) -> Wish | None:
     return Wish(group_id=intent.group_id, issue=intent.issue, role=intent.role, tier=tier, cause=intent.kind, at=now)
 
 
-def _ended(app: App, intent: Intent) -> Attempt | None:
+def _ended(app: App, intent: Intent) -> AttemptChange | None:
     if intent.issue is None or _keeps(intent):
         return None
     for attempt in app.store.journal.attempts(intent.group_id, intent.issue):
         if attempt.number == intent.attempt and attempt.role is intent.role and attempt.ended is None:
-            return attempt.model_copy(
-                update={"ended": app.clock.now(), "reason": intent.payload.get("reason", "moved")}
-            )
+            return attempt.ended_by(intent.payload.get("reason", "moved"), app.clock.now())
     return None
 
 

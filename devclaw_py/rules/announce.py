@@ -59,11 +59,11 @@ def waits(task: TaskRef, reason: str) -> Announcement:
     return Announcement(emoji="⏳", text=f"{_named(task)} waits: {_sentence(reason)}", task=task)
 
 
-def merge_awaited(task: TaskRef, base_branch: str, integration: Integration) -> Announcement:
-    """Tell that tested work waits for somebody else's merge."""
+def merge_awaited(task: TaskRef, summary: str, base_branch: str, integration: Integration) -> Announcement:
+    """Tell that an issue is closed whose tested work somebody else has yet to merge."""
     who = "a person" if integration is Integration.HUMAN else "its worker"
-    text = f"QA PASS #{task.number}: waiting for {who} to merge it into {base_branch}."
-    return Announcement(emoji="⏳", text=text, task=task)
+    text = f"QA PASS {_said(task, summary)} Issue closed; {who} has yet to merge its work into {base_branch}."
+    return Announcement(emoji="🎉", text=text, task=task)
 
 
 def chained(done: Announcement, follow: Announcement) -> Announcement:
@@ -74,6 +74,11 @@ def chained(done: Announcement, follow: Announcement) -> Announcement:
 def chain_waits(done: Announcement, role: Role, reason: str) -> Announcement:
     """Return ``done`` with a line that says why the next pickup has to wait."""
     return done.noting(f"⏳ {role.upper()} follows later: {_sentence(reason)}")
+
+
+def will_not_follow(issue: int, role: Role, reason: str) -> Announcement:
+    """Tell that a pickup that was to follow has been given up."""
+    return Announcement(emoji="🛑", text=f"No {role.upper()} pickup of #{issue} follows: {_sentence(reason)}")
 
 
 def created(task: TaskRef, state: State) -> Announcement:
@@ -120,10 +125,13 @@ def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) 
 
 
 def queue(
-    name: str, waiting: Mapping[State, int], busy: Mapping[Role, int | None], trouble: Sequence[str] = ()
+    name: str, waiting: Mapping[State, int] | None, busy: Mapping[Role, int | None], trouble: Sequence[str] = ()
 ) -> Announcement:
-    """Tell what waits and who works: ``📊 shop: 2 To Do, 1 To Test. DEV on #42, QA idle``."""
-    counts = ", ".join(f"{count} {state}" for state, count in waiting.items() if count) or "nothing waits"
+    """Tell what waits and who works: ``📊 shop: 2 To Do, 1 To Test. DEV on #42, QA idle``; None: it is unknown."""
+    if waiting is None:
+        counts = "what waits is unknown"
+    else:
+        counts = ", ".join(f"{count} {state}" for state, count in waiting.items() if count) or "nothing waits"
     seats = ", ".join(f"{role.upper()} {f'on #{issue}' if issue else 'idle'}" for role, issue in busy.items())
     return Announcement(
         emoji="📊", text=f"{name}: {counts}. {seats}", notes=tuple(f"⚠️ {_brief(text)}" for text in trouble)
@@ -150,9 +158,9 @@ def recovered(task: TaskRef | None, what: str) -> Announcement:
 
 
 def conflict(task: TaskRef, role: Role, found: State | str | None) -> Announcement:
-    """Tell that somebody moved a task under a worker's hands; theirs stays."""
-    where = f"moved to {found}" if found else "moved"
-    text = f"#{task.number} was {where} by somebody else and stays there. {role.upper()} stops."
+    """Tell that somebody moved a task under a worker's hands, or deleted it (``found`` None); theirs stays."""
+    done = f"moved to {found} by somebody else and stays there" if found else "deleted by somebody else"
+    text = f"#{task.number} was {done}. {role.upper()} stops."
     return Announcement(emoji="🤚", text=text, task=task)
 
 

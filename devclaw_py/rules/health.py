@@ -50,12 +50,11 @@ def unsettled(snapshot: Snapshot) -> list[Diagnosis]:
         age = snapshot.now - intent.at
         if intent.next_try is None and each.living and age < UNDER_WAY:
             continue
-        what = f"{intent.tool} of #{intent.issue}" if intent.issue is not None else intent.tool
         since = f"{int(age.total_seconds() // 60)} min"
         if intent.next_try is not None:
-            message = f"{what} waits since {since}: {intent.payload.get('waits', 'no reason was kept')}"
+            message = f"{intent.named} waits since {since}: {intent.payload.get('waits', 'no reason was kept')}"
         else:
-            message = f"{what} was left unfinished {since} ago"
+            message = f"{intent.named} was left unfinished {since} ago"
         found.append(
             diagnosis(
                 snapshot,

@@ -1,29 +1,43 @@
-"""The reference page of the settings, written from their model."""
+"""Tables of the reference pages, written from the settings' model and from the errors."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
+from collections.abc import Iterator
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from devclaw_py import errors
+from devclaw_py.errors import DevClawError
 from devclaw_py.model.settings import Section, Settings
 
 HEAD = """# Settings
 
-All are optional. A value comes from its default, the models in OpenClaw's plugin config, `devclaw.toml` in the
-workspace, the environment, or a flag; the last one that sets a key wins. `devclaw config` prints each value and where
-it came from. In the environment a value is JSON or plain text. Times ending in `_s` are seconds, in `_min` minutes.
+All are optional. A value comes from its default, `devclaw.toml` in the workspace, the environment, or a flag of the
+command; the last one that sets a key wins. `devclaw config` prints each value and where it came from. In the
+environment a value is JSON or plain text. Times ending in `_s` are seconds, in `_min` minutes. An unknown section or
+key, a wrong type and a file that is no TOML are `config_error` with file, line and key; nothing falls back silently.
+
+`[agent] kind = "claude"`, the default, is refused at a worker's start by this version, and with it `permission_mode`,
+`allow`, `claude_bin` and `stall_min` have no effect yet. Set `kind = "scripted"`.
 """
 
 NAMES: dict[object, str] = {str: "text", int: "whole number", float: "number"}
 COLUMNS = ("| key | values | default | meaning | environment |", "|---|---|---|---|---|")
+ERROR_COLUMNS = ("| code | meaning | retryable | exit |", "|---|---|---|---|")
 
 
 def settings_reference() -> str:
     """Return the page as markdown: a table for each section, one row a key."""
     return "\n".join([HEAD, *(_section(name, field) for name, field in Settings.model_fields.items())])
+
+
+def errors_reference() -> str:
+    """Return a markdown table of the error codes, in the order of errors.py: one row a code."""
+    return "\n".join([*ERROR_COLUMNS, *(_error_row(code, kinds) for code, kinds in _by_code().items())])
 
 
 def _section(name: str, field: FieldInfo) -> str:
@@ -46,3 +60,27 @@ def _values(annotation: object) -> str:
     if isinstance(annotation, types.GenericAlias):
         return "list of texts"
     return NAMES.get(annotation, str(annotation))
+
+
+def _by_code() -> dict[str, list[type[DevClawError]]]:
+    found: dict[str, list[type[DevClawError]]] = {}
+    for kind in _raised():
+        found.setdefault(kind.code, []).append(kind)
+    return found
+
+
+def _raised() -> Iterator[type[DevClawError]]:
+    """Yield the classes that stand for one code; a group's head has subclasses with other codes."""
+    for kind in vars(errors).values():
+        if inspect.isclass(kind) and issubclass(kind, DevClawError) and not _heads_a_group(kind):
+            yield kind
+
+
+def _heads_a_group(kind: type[DevClawError]) -> bool:
+    return any(child.code != kind.code and child.__module__ == kind.__module__ for child in kind.__subclasses__())
+
+
+def _error_row(code: str, kinds: list[type[DevClawError]]) -> str:
+    meaning = " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n")[0] for kind in kinds).replace("``", "`")
+    retryable = "yes" if kinds[0].retryable else "no"
+    return f"| `{code}` | {meaning} | {retryable} | {kinds[0].exit_code} |"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from devclaw_py.errors import ConfigError, ProjectBusy
 from devclaw_py.kernel.clock import Clock
-from devclaw_py.kernel.files import append_line, folder
+from devclaw_py.kernel.files import append_line, folder, writing
 from devclaw_py.model.journal import AuditLine
 from devclaw_py.state.lines import decode, encode, moment, stands
 from devclaw_py.state.locking import Locks
@@ -45,7 +45,7 @@ class FileAudit:
 
     def read(self, *, since: datetime | None = None) -> Iterator[dict[str, object]]:
         """Yield the lines as objects, oldest first, rotated files included; unreadable lines are passed over."""
-        with open_parts(self._path) as parts:
+        with writing(self._path, "read"), open_parts(self._path) as parts:
             for part in parts:
                 for line in lines_forward(part):
                     entry = decode(line)
@@ -53,7 +53,7 @@ class FileAudit:
                         yield entry
 
     def _newest_first(self) -> Iterator[bytes]:
-        with open_parts(self._path) as parts:
+        with writing(self._path, "read"), open_parts(self._path) as parts:
             for part in reversed(parts):
                 yield from lines_backward(part)
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from devclaw_py.model.journal import Attempt, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
 from devclaw_py.model.project import Project
 
 
@@ -100,7 +100,7 @@ class Journal(Protocol):
     def close(self, op: str, closing: Closing) -> None:
         """Delete the intent together with everything in ``closing``.
 
-        The attempt is replaced, the wish added (one for each group, issue and role), the fulfilled wish dropped,
+        The attempt is changed, the wish added (one for each group, issue and role), the fulfilled wish dropped,
         outbox rows with a known key passed over, audit lines queued, the answer kept under the request id.
         """
         ...
@@ -123,6 +123,18 @@ class Journal(Protocol):
             NotActive: no attempt of that number was ever allotted.
             StaleAttempt: the attempt has ended, a newer one exists, or another report stands.
         """
+        ...
+
+    def change_attempt(self, change: AttemptChange) -> None:
+        """Write what was learnt of an attempt, whatever else became of it meanwhile."""
+        ...
+
+    def set_lined(self, op: str) -> None:
+        """Note that the call of an open operation has its audit line; a closed one is no error."""
+        ...
+
+    def lined(self, op: str) -> bool:
+        """Say whether that was noted."""
         ...
 
     def next_attempt(self, group_id: str, issue: int) -> int:
@@ -174,7 +186,7 @@ class Journal(Protocol):
         ...
 
     def first_seen(self, session: str, name: str) -> bool:
-        """Note an agent's event by the name of its file; False when it was noted before."""
+        """Note an agent's event by the name of its file, or why a wish waits; False when it was noted before."""
         ...
 
 

@@ -20,7 +20,7 @@ VERSION = 1
 SCHEMA = """
 CREATE TABLE intent (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, op TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, group_id TEXT NOT NULL,
-    issue INTEGER, attempt INTEGER, body TEXT NOT NULL);
+    issue INTEGER, attempt INTEGER, lined INTEGER NOT NULL DEFAULT 0, body TEXT NOT NULL);
 CREATE UNIQUE INDEX intent_issue ON intent (group_id, issue) WHERE issue IS NOT NULL AND kind <> 'complete';
 CREATE UNIQUE INDEX intent_report ON intent (group_id, issue, ifnull(attempt, 0)) WHERE kind = 'complete';
 CREATE TABLE attempt (

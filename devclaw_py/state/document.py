@@ -45,12 +45,28 @@ class Document:
 
     def with_entries(self, entries: Mapping[str, Any]) -> Document:
         """Return the document with these entries; one that is the same object as before keeps its own text."""
+        changed = [key for key, entry in entries.items() if self.entries.get(key) is not entry]
+        if len(changed) <= 1 and entries and [*entries] == [*self.entries]:
+            return self._with_entry(changed[0], entries) if changed else self
         members = [self._member_text(key, entry) for key, entry in entries.items()]
         inner = FIRST + BETWEEN.join(members) + LAST if members else "{}"
         text = self.text[: self.start] + inner + self.text[self.end :]
         starts = accumulate((len(member) + len(BETWEEN) for member in members), initial=self.start + len(FIRST))
         spans = {key: (at, at + len(member)) for key, at, member in zip(entries, starts, members, strict=False)}
         return Document(text, self.start, self.start + len(inner), dict(entries), spans)
+
+    def _with_entry(self, key: str, entries: Mapping[str, Any]) -> Document:
+        """Return the document with one entry written anew where it stands: what a change costs with many projects."""
+        start, end = self.spans[key]
+        member = self._member_text(key, entries[key])
+        longer = len(member) - (end - start)
+        spans = {
+            name: (begin, stop) if begin < start else (begin + longer, stop + longer)
+            for name, (begin, stop) in self.spans.items()
+        }
+        spans[key] = (start, end + longer)
+        text = self.text[:start] + member + self.text[end:]
+        return Document(text, self.start, self.end + longer, dict(entries), spans)
 
     def _member_text(self, key: str, entry: object) -> str:
         if key in self.spans and self.entries[key] is entry:

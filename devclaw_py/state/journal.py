@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from devclaw_py.errors import Internal, IssueClaimed
 from devclaw_py.kernel.clock import Clock, timestamp
-from devclaw_py.model.journal import Attempt, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
 from devclaw_py.state.claims import claimed, clash, reported
 from devclaw_py.state.database import Database
 
@@ -48,7 +48,7 @@ class SqliteJournal:
             if row is None:
                 raise Internal(f"operation {op} is not open")
             if closing.attempt is not None:
-                _put_attempt(connection, closing.attempt)
+                _change_attempt(connection, closing.attempt)
             if closing.fulfilled is not None:
                 _drop_wish(connection, closing.fulfilled)
             if closing.wish is not None:
@@ -76,6 +76,21 @@ class SqliteJournal:
             _put_attempt(connection, attempt)
             self._insert(connection, intent)
         return True
+
+    def change_attempt(self, change: AttemptChange) -> None:
+        """Write what was learnt of an attempt, whatever else became of it meanwhile."""
+        with self._database.transaction() as connection:
+            _change_attempt(connection, change)
+
+    def set_lined(self, op: str) -> None:
+        """Note that the call of an open operation has its audit line; a closed one is no error."""
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE intent SET lined = 1 WHERE op = ?", (op,))
+
+    def lined(self, op: str) -> bool:
+        """Say whether that was noted."""
+        with self._database.reading() as connection:
+            return connection.execute("SELECT 1 FROM intent WHERE op = ? AND lined", (op,)).fetchone() is not None
 
     def next_attempt(self, group_id: str, issue: int) -> int:
         """Return 1 + the highest attempt number known here for the issue."""
@@ -199,6 +214,12 @@ def _put_attempt(connection: sqlite3.Connection, attempt: Attempt) -> None:
         " ON CONFLICT (group_id, issue, number) DO UPDATE SET body = excluded.body",
         (attempt.group_id, attempt.issue, attempt.number, _json(attempt)),
     )
+
+
+def _change_attempt(connection: sqlite3.Connection, change: AttemptChange) -> None:
+    for attempt in _attempts(connection, change.group_id, change.issue):
+        if attempt.number == change.number:
+            _put_attempt(connection, change.applied(attempt))
 
 
 def _put_wish(connection: sqlite3.Connection, wish: Wish) -> None:

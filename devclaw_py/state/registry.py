@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from devclaw_py.errors import AlreadyRegistered, UnknownProject
-from devclaw_py.kernel.files import PUBLIC, create, folder, read, sweep, write
+from devclaw_py.kernel.files import PUBLIC, back_up, folder, read, sweep, write
 from devclaw_py.model.project import Project
 from devclaw_py.rules.migrations import migrate, outdated
 from devclaw_py.rules.slug import slug
@@ -61,11 +61,7 @@ class FileShelf:
 
     def back_up(self, content: bytes) -> None:
         """Write projects.json.bak-1, or the first number that is free."""
-        for number in count(1):
-            try:
-                return create(self.path.with_name(f"{self.path.name}.bak-{number}"), content)
-            except FileExistsError:
-                continue
+        back_up(self.path, content)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

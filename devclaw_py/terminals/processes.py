@@ -135,7 +135,9 @@ def _parent(pid: int) -> int | None:
 def _stat(pid: int) -> list[str] | None:
     """Return state, parent and so on from Linux's table of processes; None where there is no such entry."""
     try:
-        stat = (Path("/proc") / str(pid) / "stat").read_text(errors="replace")
+        # Twice for each session in a look at all of them: a Path and a decoder would take as long as the reading.
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            stat = file.read().decode(errors="replace")
     except OSError:
         return None
     # The field before is the program's name in brackets and may hold anything, brackets too.

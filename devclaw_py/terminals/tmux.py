@@ -265,7 +265,8 @@ class TmuxTerminal:
         said = "; ".join(answer.stderr) or f"exit code {answer.returncode}"
         if words.GONE.search(said):
             return None
-        raise SessionFailed(f"tmux could not {what}: {said}; whether sessions live is unknown")
+        hint = tmux_doctor.too_old(self._env, timeout_s=self._timeout_s)
+        raise SessionFailed(f"tmux could not {what}: {said}; whether sessions live is unknown", hint=hint)
 
     def _ask(self, line: Sequence[str], stdin: str | None) -> tmux_cmd:
         if self._server is None:

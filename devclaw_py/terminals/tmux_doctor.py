@@ -24,6 +24,15 @@ def diagnose(
     return [_version(program, env, timeout_s), _server(sessions), _locale(locale)]
 
 
+def too_old(env: Mapping[str, str], *, timeout_s: float) -> str | None:
+    """Return what to say of a tmux that is older than devclaw needs, or None."""
+    program = shutil.which("tmux", path=env["PATH"])
+    if program is None:
+        return None
+    found = _version(program, env, timeout_s)
+    return f"{found.message}: {found.mend}" if found.severity is Severity.CRITICAL else None
+
+
 def _version(program: str, env: Mapping[str, str], timeout_s: float) -> Finding:
     try:
         said = proc.run([program, "-V"], timeout_s=timeout_s, env=env).out.strip()

@@ -25,20 +25,25 @@ class Args(GroupArgs):
 def queue_status(app: App, call: Call, args: Args) -> Answer:
     """Show what waits in each queue and what each worker holds, in one project or in all.
 
-    A tracker that does not answer is an error of its project, never an empty queue.
+    A tracker that does not answer is an error of its project, never an empty queue; the sums are null then.
     """
     if args.project_group_id is not None:
         projects = {args.project_group_id: app.store.registry.get(args.project_group_id)}
     else:
         projects = app.store.registry.all()
     shown = [_project(app, project) for project in projects.values()]
-    counts = {name: sum(len(entry["queue"][name]) for entry in shown if entry["queue"]) for name in FIELDS.values()}
     return {
         "success": True,
         "projects": shown,
-        "counts": counts,
+        "counts": {name: _count(shown, name) for name in FIELDS.values()},
         "announcement": "\n".join(plain(_told(entry)) for entry in shown) or "📊 No projects are registered.",
     }
+
+
+def _count(shown: list[dict[str, Any]], name: str) -> int | None:
+    """Return how many issues wait in a queue of all projects; None when one of them could not be asked."""
+    queues = [entry["queue"] for entry in shown]
+    return None if None in queues else sum(len(queue[name]) for queue in queues)
 
 
 def _project(app: App, project: Project) -> dict[str, Any]:
@@ -84,16 +89,17 @@ def _parked(intent: Intent) -> dict[str, Any]:
     return {
         "tool": intent.tool,
         "issueId": intent.issue,
+        "operation": intent.named,
         "reason": intent.payload.get("waits"),
         "nextTry": intent.next_try.isoformat() if intent.next_try else None,
     }
 
 
 def _told(entry: dict[str, Any]) -> Announcement:
-    queue = entry["queue"] or {}
-    waiting = {state: len(queue.get(FIELDS[state], ())) for state in workflow.QUEUES}
+    queue = entry["queue"]
+    waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} if queue is not None else None
     trouble = [entry["error"]["message"]] if "error" in entry else []
-    trouble += [f"{parked['tool']} of #{parked['issueId']} waits: {parked['reason']}" for parked in entry["parked"]]
+    trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
     return announce.queue(entry["name"], waiting, {role: entry[role]["issueId"] for role in Role}, trouble)
 
 

@@ -78,6 +78,7 @@ class IssueFolder:
     def __init__(self, folder: Path, *, where: str, clock: Clock, timeout_s: float, actor: str) -> None:
         self.folder = Path(os.path.abspath(folder))
         self._where, self._clock, self._timeout_s, self._actor = where, clock, timeout_s, actor
+        self._parsed: dict[int, IssueFile] = {}
 
     def issue_path(self, number: int) -> Path:
         """Return where an issue stands."""
@@ -199,7 +200,11 @@ class IssueFolder:
         except FileNotFoundError:
             self.names()  # no folder is another failure than no issue
             raise UnknownTask(number, self._where) from None
-        return parse(raw, path, number=number, written=saved)
+        # The same bytes of the same time mean the same. A list of each queue reads every file; the YAML is most of it.
+        known = self._parsed.get(number)
+        if known is None or (known.raw, known.saved) != (raw, saved):
+            self._parsed[number] = known = parse(raw, path, number=number, written=saved)
+        return known
 
     def _look(self, number: int) -> Seen:
         log, file = self.log(number), self.issue(number)

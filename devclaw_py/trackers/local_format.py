@@ -25,15 +25,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from devclaw_py.errors import TrackerUnavailable
 from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.task import Task
 from devclaw_py.rules.labels import distinct
 from devclaw_py.trackers.text import one_line
+
+if TYPE_CHECKING:
+    # PyYAML is loaded with the first issue: `devclaw call` without one, or on another tracker, goes without.
+    import yaml
 
 BOM = b"\xef\xbb\xbf"
 OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n")
@@ -42,8 +46,6 @@ FENCE = re.compile(rb"\A---[ \t]*(?:\r?\n|\Z)(?:\r?\n)?")
 HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
 WIDE = 2**20
 """No folding: one key, one line."""
-
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Field = str | tuple[str, ...] | None
 
@@ -144,9 +146,18 @@ def _split(raw: bytes, path: Path) -> tuple[bytes, str | None, bytes]:
         raise Unreadable(path, line, "the front matter is not UTF-8") from error
 
 
+@cache
+def _loader() -> Any:  # noqa: ANN401 - one of two classes that share no base but object
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _compose(head: str, path: Path) -> yaml.MappingNode | None:
+    import yaml
+
     try:
-        node = yaml.compose(head, Loader=Loader)
+        node = yaml.compose(head, Loader=_loader())
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is nested too deeply"
@@ -163,6 +174,8 @@ def _fields(head: str, path: Path) -> dict[str, Field]:
 
 
 def _field(key: str, node: yaml.Node, path: Path) -> Field:
+    import yaml
+
     if isinstance(node, yaml.ScalarNode):
         return None if node.tag == "tag:yaml.org,2002:null" else str(node.value)
     if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
@@ -210,6 +223,8 @@ def _state(closed: bool) -> str:
 
 
 def _line(key: str, value: object, newline: str = "\n") -> str:
+    import yaml
+
     # In a list of its own a value is dumped on one line, whatever it is.
     listed = yaml.safe_dump([value], allow_unicode=True, default_flow_style=True, width=WIDE)
     return f"{key}: {listed.strip()[1:-1]}{newline}"
@@ -221,8 +236,10 @@ def _fenced(fields: Mapping[str, object], body: bytes) -> bytes:
 
 
 def _replaced(head: str, changes: Mapping[str, object]) -> str:
+    import yaml
+
     newline = "\r\n" if "\r\n" in head else "\n"
-    node = yaml.compose(head, Loader=Loader)
+    node = yaml.compose(head, Loader=_loader())
     keys = [] if node is None else [(key.value, key.start_mark.index) for key, _ in node.value]
     if any(not _begins_line(head, index) for _, index in keys):
         # Not one key a line, such as {title: x}: the YAML is kept as a value, its form is not.

@@ -35,10 +35,15 @@ class Desks:
         Raises:
             RepositoryError: the folder holds something that is no worktree of this repository.
         """
-        found = self._find(path)
+        return self._ensured(path)[0]
+
+    def _ensured(self, path: Path) -> tuple[tuple[str, ...], list[Tree]]:
+        """Do the same and return all checkouts too, as they are then: each question to git is a program to start."""
+        trees = self.repo.trees()
+        found = next((tree for tree in trees if tree.path == path), None)
         if found is None:
             self._add(path)
-            return ()
+            return (), self.repo.trees()
 
         common = self.repo.common
         lost = [*locks.left(found), *locks.left_on_refs(common)]
@@ -46,35 +51,38 @@ class Desks:
         if not found.alive:
             self._revive(found)
         self._prove(found)
-        return cleared
+        return cleared, trees if found.alive and not cleared else self.repo.trees()
 
     def for_dev(self, path: Path, *, issue: int, branch: str, leaving: Task, free: Collection[Path]) -> Prepared:
         """Check the branch out at the desk; see the port."""
-        cleared = self.ensure(path)
-        tree = self._get(path)
+        cleared, trees = self._ensured(path)
+        tree = self._among(trees, path)
         if tree.branch == branch:
             return Prepared(branch=branch, commit=tree.head, cleared=cleared)
 
-        holder = self._holder(branch, free)
+        holder = self._holder(trees, branch, free)
         rescued = self._vacate(holder, issue=issue, leaving=leaving) if holder else ()
         if self.repo.head(branch) is None:
             self._create(branch)
-        rescued += self._move(tree, branch, detached=False, leaving=leaving)
-        return Prepared(branch=branch, commit=self._get(path).head, rescued=rescued, cleared=cleared)
+        kept, stands = self._move(tree, branch, detached=False, leaving=leaving)
+        return Prepared(branch=branch, commit=stands.head, rescued=rescued + kept, cleared=cleared)
 
     def for_qa(self, path: Path, *, branch: str, leaving: Task) -> Prepared:
         """Let the desk stand detached on the branch's head or the base's; see the port."""
-        cleared = self.ensure(path)
+        cleared, trees = self._ensured(path)
         head = self.repo.head(branch)
         commit = head or self.repo.base()
-        rescued = self._move(self._get(path), commit, detached=True, leaving=leaving)
+        rescued, _ = self._move(self._among(trees, path), commit, detached=True, leaving=leaving)
         return Prepared(branch=branch if head else None, commit=commit, rescued=rescued, cleared=cleared)
 
     def _find(self, path: Path) -> Tree | None:
         return next((tree for tree in self.repo.trees() if tree.path == path), None)
 
     def _get(self, path: Path) -> Tree:
-        found = self._find(path)
+        return self._among(self.repo.trees(), path)
+
+    def _among(self, trees: list[Tree], path: Path) -> Tree:
+        found = next((tree for tree in trees if tree.path == path), None)
         if found is None:
             raise RepositoryError(
                 f"{path} is no longer a worktree of {self.repo.path}; nothing was removed; call again"
@@ -123,13 +131,13 @@ class Desks:
                 f"{tree.path} is no worktree of {self.repo.path}; move it away, the desk is made there"
             )
 
-    def _holder(self, branch: str, free: Collection[Path]) -> Tree | None:
+    def _holder(self, trees: list[Tree], branch: str, free: Collection[Path]) -> Tree | None:
         """Return the free desk at which the branch is checked out.
 
         Raises:
             RepositoryError: it is checked out where devclaw may not change anything.
         """
-        holder = next((tree for tree in self.repo.trees() if tree.branch == branch), None)
+        holder = next((tree for tree in trees if tree.branch == branch), None)
         if holder is None:
             return None
         ours = holder.path.parent == folder(self.repo.path)
@@ -142,37 +150,42 @@ class Desks:
 
     def _vacate(self, holder: Tree, *, issue: int, leaving: Task) -> tuple[Rescue, ...]:
         """Detach another desk from the branch, its work saved under the branch's own issue."""
-        self.ensure(holder.path)
+        _, trees = self._ensured(holder.path)
         task = leaving if leaving and leaving[0] == issue else (issue, 0)
-        tree = self._get(holder.path)
-        return self._move(tree, self.repo.head(str(tree.branch)) or tree.head, detached=True, leaving=task)
+        tree = self._among(trees, holder.path)
+        return self._move(tree, self.repo.head(str(tree.branch)) or tree.head, detached=True, leaving=task)[0]
 
     def _create(self, branch: str) -> None:
         """Make the branch from the remote's of that name, else from the base."""
         start = self.repo.commit(f"refs/remotes/{REMOTE}/{branch}") or self.repo.base()
         self.repo.run("branch", "--no-track", branch, start, asked=f"make the branch {branch}")
 
-    def _move(self, tree: Tree, target: str, *, detached: bool, leaving: Task) -> tuple[Rescue, ...]:
-        """Save what is unsaved, then check out; a desk that stands there already and is clean is left alone."""
+    def _move(self, tree: Tree, target: str, *, detached: bool, leaving: Task) -> tuple[tuple[Rescue, ...], Tree]:
+        """Save what is unsaved, then check out; return what was saved and the desk as it stands then.
+
+        A desk that stands there already and is clean is left alone.
+        """
         rescued = Rescuer(self.repo, self.clock, leaving).save(tree)
         kept = (rescued,) if rescued else ()
-        if self._stands(tree.path, target, detached=detached):
-            return kept
+        before = self._get(tree.path) if rescued else tree
+        if _stands(before, target, detached=detached):
+            return kept, before
 
         asked = f"check out {target} at {tree.path}"
         # An ignored file in the way is somebody's too: git would overwrite it without a word.
         args = ("checkout", "--quiet", "--no-guess", "--no-overwrite-ignore", *(["--detach"] if detached else []))
         done = self.repo.git.run(tree.path, *args, target, "--", asked=asked, codes=range(256))
         # As above: a hook's failure is not git's.
-        if not self._stands(tree.path, target, detached=detached):
+        after = self._get(tree.path)
+        if not _stands(after, target, detached=detached):
             raise failed(asked, tree.path, done)
-        return kept
+        return kept, after
 
-    def _stands(self, path: Path, target: str, *, detached: bool) -> bool:
-        tree = self._get(path)
-        if detached:
-            return tree.branch is None and tree.head == target
-        return tree.attached and tree.branch == target
+
+def _stands(tree: Tree, target: str, *, detached: bool) -> bool:
+    if detached:
+        return tree.branch is None and tree.head == target
+    return tree.attached and tree.branch == target
 
 
 def _is_empty(path: Path) -> bool:

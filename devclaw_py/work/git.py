@@ -99,9 +99,9 @@ class GitWork:
 
 def _existing(repo: Repo, issue: int) -> str | None:
     """Return the branch of an issue, local before remote, the last committed first."""
-    for root in ("refs/heads", f"refs/remotes/{REMOTE}"):
-        args = ("for-each-ref", "--sort=-committerdate", "--format=%(refname)", f"{root}/devclaw/{issue}-*")
-        found = repo.run(*args, asked=f"look for the branch of issue {issue}").out.split()
-        if found:
-            return found[0].removeprefix(f"{root}/")
-    return None
+    roots = ("refs/heads/", f"refs/remotes/{REMOTE}/")
+    args = ("for-each-ref", "--sort=-committerdate", "--format=%(refname)")
+    patterns = (f"{root}devclaw/{issue}-*" for root in roots)
+    found = repo.run(*args, *patterns, asked=f"look for the branch of issue {issue}").out.split()
+    named = (name.removeprefix(root) for root in roots for name in found if name.startswith(root))
+    return next(named, None)

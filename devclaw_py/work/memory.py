@@ -163,8 +163,8 @@ class MemoryWork:
     def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Return the plan that the repository's scripted fields ask for."""
         repo = self._open(project)
-        base, head = repo.base[-1], repo.branches.get(branch)
-        if head is None or (repo.contains(base, head) and repo.contains(base, tested)):
+        base, head = repo.base[-1], repo.branches.get(branch, tested)
+        if repo.contains(base, head) and repo.contains(base, tested):
             return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"{branch} has no commit over the base branch")
         if head != tested:
             return MergePlan(kind=MergeKind.NEWER, base=base, reason=_newer(repo, branch, tested))

@@ -38,11 +38,11 @@ class Merger:
 
     def plan(self, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge of the tested commit; see the port."""
-        base, head = self.repo.base(), self.repo.head(branch)
-        if head is None:
-            return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"the branch {branch} does not exist")
-        commit = self.repo.commit(tested)
-        if commit is None:
+        base, commit = self.repo.base(), self.repo.commit(tested)
+        # A branch that somebody deleted after the test began does not take the tested commit with it: its only name
+        # is the tester's checkout by then, and a pass without it would leave the work to be collected as garbage.
+        head = self.repo.head(branch) or commit
+        if commit is None or head is None:
             raise RepositoryError(f"merge {branch}: the tested commit {tested} does not exist in {self.repo.path}")
         if self.repo.contains(base, head) and self.repo.contains(base, commit):
             return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"{branch} has no commit over the base branch")

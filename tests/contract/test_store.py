@@ -21,7 +21,7 @@ from devclaw_py.errors import (
 )
 from devclaw_py.kernel.clock import Clock, SystemClock, VirtualClock
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
 from devclaw_py.model.pipeline import Result, Role, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
@@ -282,23 +282,43 @@ class TestIntents:
 
     def test_closing_makes_everything_true(self, store: Store) -> None:
         store.journal.begin(intent(), attempt())
-        ended = attempt(ended=NOW, reason="done", outcome={"success": True})
+        number, outcome = {"group_id": GROUP, "issue": 42, "number": attempt().number}, {"success": True}
+        change = AttemptChange.model_validate({**number, "ended": NOW, "reason": "done", "outcome": outcome})
         store.journal.close(
             "op1",
             Closing(
                 lines=(line(),),
                 outbox=(row("k1"), row("k1")),
                 wish=wish(),
-                attempt=ended,
+                attempt=change,
                 request_id="r",
                 answer={"success": True},
             ),
         )
-        assert store.journal.attempts(GROUP, 42) == [ended]
+        assert store.journal.attempts(GROUP, 42) == [attempt(ended=NOW, reason="done", outcome=outcome)]
         assert store.journal.outbox(GROUP) == [row("k1")]
         assert store.journal.wishes(GROUP) == [wish()]
         assert store.journal.queued_lines() == [line()]
         assert store.journal.answer(GROUP, "r") == {"success": True}
+
+    def test_closing_leaves_a_report_that_came_meanwhile(self, store: Store) -> None:
+        store.journal.begin(intent(), attempt())
+        change = AttemptChange(group_id=GROUP, issue=42, number=attempt().number, accepted=NOW, commit="abc")
+        store.journal.report(report_intent(), DONE)
+        store.journal.close("op1", Closing(attempt=change))
+
+        (found,) = store.journal.attempts(GROUP, 42)
+        assert (found.report, found.commit) == (DONE, "abc")
+
+    def test_an_open_operation_is_lined_until_it_is_closed(self, store: Store) -> None:
+        store.journal.begin(intent())
+        before = store.journal.lined("op1")
+        store.journal.set_lined("op1")
+        store.journal.mark(intent(phase=4))
+        after = store.journal.lined("op1")
+        store.journal.close("op1", Closing())
+        store.journal.set_lined("op1")
+        assert (before, after, store.journal.lined("op1")) == (False, True, False)
 
     def test_what_is_not_open_can_be_neither_marked_nor_closed(self, store: Store) -> None:
         with pytest.raises(Internal, match="not open"):

@@ -97,6 +97,14 @@ def test_a_started_session_is_listed_alive_with_its_marks(lab: Lab) -> None:
     assert lab.terminal.find(NAME) == started
 
 
+def test_all_sessions_are_listed_however_many(lab: Lab) -> None:
+    names = sorted(f"{NAME}-{number}" for number in range(15))
+    for name in names:
+        lab.start(name)
+
+    assert sorted(session.name for session in lab.terminal.sessions() if session.alive) == names
+
+
 def test_a_name_that_begins_like_a_session_is_not_that_session(lab: Lab) -> None:
     lab.start(NAME + "-2")
 

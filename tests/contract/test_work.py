@@ -316,6 +316,13 @@ def test_a_branch_that_does_not_exist_has_nothing_to_merge(outside: Outside) -> 
     assert plan(outside, base, branch="devclaw/9-none").kind is MergeKind.NOTHING
 
 
+def test_a_tested_commit_is_merged_although_its_branch_was_deleted(outside: Outside) -> None:
+    dev(outside)
+    tested = outside.commit("devclaw/7-fix-it", "b.txt")
+
+    assert plan(outside, tested, branch="devclaw/7-gone").kind is MergeKind.CLEAN
+
+
 def test_commits_after_the_tested_one_are_newer(outside: Outside) -> None:
     dev(outside)
     tested = outside.commit("devclaw/7-fix-it", "b.txt")

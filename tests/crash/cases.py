@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from devclaw_py import catalogue
+from devclaw_py.errors import DevClawError
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
+from devclaw_py.operations.ending import failure
 from devclaw_py.operations.recovery import settle
-from devclaw_py.operations.wishes import carry_out
+from devclaw_py.operations.removal import remove_project
+from devclaw_py.operations.steps import Call
+from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.state.files import FilesStore
 from devclaw_py.state.flush import flush_lines
 from tests.conftest import GROUP, Office
@@ -51,6 +55,20 @@ def _chained_qa(office: Office) -> None:
 def _working_qa(office: Office) -> None:
     _tested(office)
     office.done("task_pickup", issueId=1, role="qa")
+
+
+def _blocked(office: Office) -> None:
+    _working_dev(office)
+    office.done("task_complete", role="dev", result="blocked", summary="no")
+
+
+def _remove(office: Office) -> dict[str, Any]:
+    """Remove the project as the command line does, which catches what is raised on purpose and reports bugs."""
+    call = Call(op=new_op(), tool="project_remove", caller=HUMAN, at=office.clock.now())
+    try:
+        return remove_project(office.app, call, group_id=GROUP, force=False)
+    except (DevClawError, OSError) as error:
+        return failure(error)
 
 
 def _two_labels(office: Office) -> None:
@@ -113,6 +131,8 @@ CASES: dict[str, Case] = {
         lambda office: None,
         lambda office: catalogue.call(office.app, "devclaw_setup", {"models": {"junior": "anthropic/x"}}, HUMAN),
     ),
+    "change": Case("change", lambda office: None, lambda office: office.call("project_update", autoChain=True)),
+    "remove": Case("remove", _blocked, _remove),
     "health": Case("health", _two_labels, lambda office: office.call("session_health", autoFix=True)),
 }
 

@@ -10,6 +10,7 @@ import pytest
 from devclaw_py import catalogue
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.pipeline import State
+from devclaw_py.operations.pickup_steps import PICKUP
 from tests.conftest import GROUP, Office
 
 SUCCESSES: dict[str, dict[str, Any]] = {
@@ -174,3 +175,23 @@ def test_every_line_is_one_object_with_time_event_op_and_caller(busy: Office) ->
     for line in map(json.loads, text.splitlines()):
         assert list(line)[:4] == ["ts", "event", "op", "caller"]
         assert line["ts"].endswith("Z")
+
+
+def test_a_line_that_a_killed_process_left_queued_is_written_by_the_next_call(office: Office) -> None:
+    issue = office.seed()
+    office.kill_at(PICKUP.points[-1])
+    office.killed("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert office.refused("task_pickup", issueId=issue, role="dev") == "worker_busy"
+
+    assert [line["ok"] for line in office.lines("task_pickup")] == [True, False]
+
+
+def test_a_report_that_waits_for_the_project_is_not_called_recovered(office: Office) -> None:
+    office.doing()
+    with office.app.store.hold(f"project:{GROUP}", wait_s=0, holder="another"):
+        assert office.done("task_complete", role="dev", result="done", summary="s")["pending"]
+
+    office.call("session_health", autoFix=True)
+
+    assert all("recovered" not in line for line in office.lines())

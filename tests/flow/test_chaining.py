@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from devclaw_py.model.caller import HEARTBEAT
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.settings import LimitSettings, Settings
+from devclaw_py.night.heartbeat import tick
 from tests.conftest import Office, make_office
 
 
@@ -146,3 +148,22 @@ def test_sequential_roles_follow_each_other(chained: Office) -> None:
 
     assert chained.seat("qa").issue == issue
     assert not chained.seat("dev").active
+
+
+def test_blocked_test_runs_do_not_use_up_the_attempts(office: Office) -> None:
+    issue = office.testing()
+    for _ in range(office.app.settings.limits.attempts):
+        office.done("task_complete", role="qa", result="blocked", summary="no machine")
+        office.done("task_update", issueId=issue, state="To Test")
+
+        assert office.call("task_pickup", HEARTBEAT, issueId=issue, role="qa")["success"]
+
+
+def test_what_the_heartbeat_picks_up_carries_its_name(office: Office) -> None:
+    office.doing()
+    office.done("task_create", title="Next", pickup=True)
+    office.change(dev=office.seat("dev").release())
+
+    tick(office.app)
+
+    assert office.lines("task_pickup")[-1]["caller"] == "heartbeat"

@@ -91,7 +91,7 @@ def test_two_ticks_do_not_run_at_once(office: Office) -> None:
 
 def test_a_tick_leaves_what_is_parked_until_its_time_and_force_does_not(office: Office) -> None:
     issue = office.seed()
-    later = office.clock.now() + timedelta(hours=1)
+    later = office.clock.now() + timedelta(minutes=5)
     office.app.store.journal.begin(comment(office, GROUP, issue=issue, next_try=later))
 
     assert tick(office.app)[0].settled == []

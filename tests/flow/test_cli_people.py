@@ -194,7 +194,7 @@ def test_a_busy_project_is_not_removed(store: FilesStore, capsys: pytest.Capture
 def test_force_removes_a_busy_project_and_says_what_stays(
     store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    later = CLOCK.now() + timedelta(hours=1)
+    later = CLOCK.now() + timedelta(minutes=5)
     store.journal.begin(intent(next_try=later))
 
     answer = json.loads(said(capsys, "project", "remove", GROUP, "--yes", "--force", "--json"))
@@ -211,7 +211,15 @@ def test_a_project_with_operations_that_wait_is_not_removed(
     store: FilesStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.registry.change(GROUP, lambda project: project.with_seat(Role.DEV, project.dev.release()))
-    store.journal.begin(intent(next_try=CLOCK.now() + timedelta(hours=1)))
+    store.journal.begin(intent(next_try=CLOCK.now() + timedelta(minutes=5)))
 
     assert run(["project", "remove", "shop", "--yes"]) == 2
     assert GROUP in store.registry.all()
+
+
+def test_nobody_but_a_person_types_into_a_session(
+    store: FilesStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEVCLAW_TOKEN", "a-strangers")
+
+    assert run(["attach", "--write", GROUP, "dev", "medior"]) == 2

@@ -278,3 +278,16 @@ def test_an_attempt_without_its_issue_means_the_seats(office: Office) -> None:
     issue = office.doing()
 
     assert office.done("task_complete", role="dev", result="done", attempt=1)["issueId"] == issue
+
+
+@pytest.mark.parametrize("integration", [Integration.HUMAN, Integration.WORKER])
+def test_a_pass_that_devclaw_does_not_merge_says_who_has_to(office: Office, integration: Integration) -> None:
+    office.change(integration=integration)
+    office.testing()
+    heard = office.hear()
+
+    answer = office.done("task_complete", role="qa", result="pass", summary="ok")
+
+    assert answer["mergeAwaited"] is True
+    assert answer["merged"] is None
+    assert "has yet to merge its work into main" in heard[-1].announcement.text

@@ -65,3 +65,23 @@ def test_the_seat_that_a_conflict_frees_is_filled_again(office: Office) -> None:
 
     assert answer["error"]["code"] == "conflict"
     assert office.seat("dev").issue == waits
+
+
+def test_a_conflict_after_the_merge_tells_of_the_merge(office: Office) -> None:
+    issue = office.testing()
+    heard = office.hear()
+    put = office.tracker.put
+
+    def late(number: int, label: str) -> frozenset[str]:
+        office.tracker.human_moves(issue, State.PLANNING)
+        return put(number, label)
+
+    office.tracker.put = late  # type: ignore[method-assign] # somebody moves the issue right before we do
+    answer = office.call("task_complete", role="qa", result="pass", summary="ok")
+
+    merged = office.work.repo(office.project).base[-1]
+    assert answer["error"]["code"] == "conflict"
+    assert answer["merged"] == merged
+    assert merged[:12] in answer["error"]["message"]
+    assert office.lines("task_complete")[-1]["merged"] == merged
+    assert any(merged in note for row in heard for note in row.announcement.notes)

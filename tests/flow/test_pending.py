@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from devclaw_py.model.pipeline import State
+from devclaw_py.model.project import Project
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.update_steps import UPDATE
+from devclaw_py.work.base import MergePlan
 from tests.conftest import GROUP, Office
 
 AFTER_REPORT = [point for point in COMPLETE.points if not point.endswith("close")]
@@ -235,3 +237,44 @@ def test_a_report_that_comes_before_the_pickup_has_ended_is_kept(office: Office)
     office.done("task_create", title="Anything")
     assert office.states(issue) == (State.TO_TEST,)
     assert not office.seat("dev").active
+
+
+@pytest.fixture
+def overtaken(office: Office, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A pass whose base branch moves, and whose main checkout becomes dirty, right before its merge is published."""
+    issue, repo, publish = office.testing(), office.work.repo(office.project), office.work.publish
+    theirs = repo.record(repo.base[-1])
+
+    def late(project: Project, plan: MergePlan) -> None:
+        if repo.base[-1] != theirs:
+            repo.base.append(theirs)
+            repo.waiting = "the main checkout has tracked changes"
+        publish(project, plan)
+
+    monkeypatch.setattr(office.work, "publish", late)
+    assert office.done("task_complete", role="qa", result="pass", summary="ok")["pending"]
+    return issue
+
+
+def test_a_merge_that_waits_after_the_take_keeps_its_label(office: Office, overtaken: int) -> None:
+    assert office.states(overtaken) == (State.TESTING,)
+    assert not office.seat("qa").active
+
+
+def test_a_merge_that_waited_after_the_take_is_made_once_it_can_be(office: Office, overtaken: int) -> None:
+    office.work.repo(office.project).waiting = ""
+    office.clock.sleep(31)
+    office.done("session_health", autoFix=True)
+
+    assert office.states(overtaken) == (State.DONE,)
+    assert office.app.store.journal.intents() == []
+
+
+def test_a_person_who_moves_an_issue_whose_merge_waits_wins(office: Office, overtaken: int) -> None:
+    office.tracker.human_moves(overtaken, State.PLANNING)
+    office.work.repo(office.project).waiting = ""
+    office.clock.sleep(31)
+    office.done("session_health", autoFix=True)
+
+    assert office.states(overtaken) == (State.PLANNING,)
+    assert office.work.repo(office.project).publications == []

@@ -287,3 +287,15 @@ def test_a_branch_checked_out_elsewhere_names_the_path(office: Office, tmp_path:
     office.work.repo(office.project).foreign[office.branch(issue)] = tmp_path / "mine"
 
     assert str(tmp_path / "mine") in refuses(office, "config_error", issueId=issue, role="dev")
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["by-number", "by-queue"])
+def test_an_issue_that_an_idle_seat_names_is_not_dispatched(office: Office, named: bool) -> None:
+    issue = office.seed()
+    office.change(dev=office.seat("dev").model_copy(update={"issue_id": str(issue)}))
+    which: dict[str, Any] = {"issueId": issue} if named else {}
+
+    code = office.refused("task_pickup", role="dev", **which)
+
+    assert code == ("wrong_state" if named else "queue_empty")
+    assert office.states(issue) == (State.TO_DO,)

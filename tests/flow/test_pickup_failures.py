@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from devclaw_py.agents import mailbox
+from devclaw_py.errors import SessionFailed
 from devclaw_py.model.pipeline import State
 from tests.conftest import Flaky, Office
 
@@ -145,3 +147,29 @@ def test_a_worker_cannot_accept_an_offer_that_was_taken_back(office: Office) -> 
     office.call("task_pickup", issueId=issue, role="dev", model="medior")
 
     assert not mailbox.accept(office.app.sessions.folder("shop-dev-medior"), f"{issue}.1")
+
+
+def test_a_role_text_that_cannot_be_read_is_a_config_error(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    issue, path, read = office.seed(), office.app.workspace / "roles" / "default" / "dev.md", Path.read_bytes
+
+    def refused(self: Path) -> bytes:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    answer = office.call("task_pickup", issueId=issue, role="dev")
+
+    assert answer["error"]["code"] == "config_error"
+    assert str(path) in answer["error"]["message"]
+
+
+def test_an_offer_that_cannot_be_taken_back_is_a_failure_of_the_session(office: Office) -> None:
+    office.doing()
+    folder = office.app.sessions.folder("shop-dev-medior")
+    (folder / "void").rmdir()
+    (folder / "void").touch()
+    (folder / "offers" / "7.1").touch()
+
+    with pytest.raises(SessionFailed, match="shop-dev-medior"):
+        office.app.sessions.void("shop-dev-medior", "7.1")

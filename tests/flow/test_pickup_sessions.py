@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from devclaw_py.model.journal import Intent
+from devclaw_py.operations.shared import sessions_in_use
 from tests.conftest import Office
 
 
@@ -39,3 +41,18 @@ def test_a_dead_session_that_can_be_resumed_is(office: Office) -> None:
 
     assert answer["sessionAction"] == "resume"
     assert "Resuming" in answer["announcement"]
+
+
+def test_a_session_that_a_fix_is_about_to_resume_is_in_use(office: Office) -> None:
+    fix = Intent(
+        op="f",
+        kind="health",
+        tool="health_fix",
+        group_id="-2",
+        issue=1,
+        session="blog-dev-medior",
+        at=office.clock.now(),
+    )
+    office.app.store.journal.begin(fix)
+
+    assert "blog-dev-medior" in sessions_in_use(office.app)

@@ -88,3 +88,14 @@ def test_workers_that_are_busy_keep_their_task(office: Office) -> None:
     office.done("project_update", autoChain=True)
 
     assert office.seat("dev").holds(issue, 1)
+
+
+def test_a_change_that_was_cut_off_after_the_registry_is_finished_and_told(office: Office) -> None:
+    heard = office.hear()
+    office.kill_at("change.2.registry")
+    office.killed("project_update", autoChain=True)
+
+    office.call("session_health", autoFix=True)
+
+    assert [line["recovered"] for line in office.lines("project_update")] == [True]
+    assert any("autoChain: off → on" in row.announcement.text for row in heard)

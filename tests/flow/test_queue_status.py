@@ -124,3 +124,22 @@ def test_no_projects_are_said(tmp_path: Any, office: Office) -> None:
     office.app.store.registry.remove(GROUP)
 
     assert "No projects are registered" in status(office)["announcement"]
+
+
+def test_the_sums_are_unknown_when_a_tracker_is_down(office: Office) -> None:
+    office.seed()
+    office.faulty_tracker().down()
+
+    answer = office.done("queue_status")
+
+    assert answer["counts"] == {"toImprove": None, "toTest": None, "toDo": None}
+    assert "nothing waits" not in answer["announcement"]
+
+
+def test_an_operation_without_an_issue_is_named_by_its_tool(office: Office) -> None:
+    tracker = office.faulty_tracker()
+    tracker.arm("create", after=True)
+    tracker.arm("list_all", after=False)
+    office.call("task_create", title="One")
+
+    assert "task_create waits" in office.done("queue_status")["announcement"]

@@ -168,3 +168,16 @@ def test_a_tracker_that_fails_leaves_the_group_unregistered(office: Office, afte
 
     assert list(office.app.store.registry.all()) == [GROUP]
     assert register(office)["success"]
+
+
+def test_a_repository_in_the_home_of_nobody_is_a_config_error(office: Office) -> None:
+    answer = register(office, repo="~nosuchuser9/x")
+
+    assert answer["error"]["code"] == "config_error"
+    assert "~nosuchuser9/x" in answer["error"]["message"]
+
+
+def test_an_entry_in_the_home_of_nobody_hinders_no_other_registration(office: Office) -> None:
+    office.change(repo="~nosuchuser9/x")
+
+    assert register(office)["success"]

@@ -141,3 +141,9 @@ def test_an_id_of_a_wrong_form_is_refused(office: Office, request_id: Any) -> No
     answer = office.call("task_create", title="More", requestId=request_id)
 
     assert answer["success"] is (request_id is None)
+
+
+def test_a_health_check_of_all_projects_is_made_once_for_a_request_id(office: Office) -> None:
+    answers = [catalogue.call(office.app, "session_health", {"autoFix": True, "requestId": "q"}, HUMAN) for _ in "ab"]
+
+    assert [answer.get("repeated") for answer in answers] == [None, True]

@@ -71,6 +71,17 @@ def test_what_qa_found_is_in_it(office: Office) -> None:
     assert "attempt 3" in text
 
 
+def test_qa_is_told_its_branch_and_commit_again(office: Office) -> None:
+    issue = office.testing()
+
+    answer = office.done("task_context", office.worker("qa", "qa"))
+
+    assert answer["branch"] == office.branch(issue)
+    assert (
+        f"Branch: {answer['branch']}, checked out detached at the commit to test, {answer['commit']}" in answer["task"]
+    )
+
+
 def test_qa_without_a_branch_is_told_so_again(office: Office) -> None:
     issue = office.seed("Look at it", State.TO_TEST)
     office.done("task_pickup", issueId=issue, role="qa")

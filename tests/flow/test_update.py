@@ -177,3 +177,27 @@ def test_the_reason_stands_in_the_audit_log(office: Office) -> None:
     office.done("task_update", issueId=office.seed(), state="Planning", reason="not yet")
 
     assert office.lines("task_update")[0]["reason"] == "not yet"
+
+
+def test_a_worker_is_released_when_a_person_has_moved_its_issue_there_before(office: Office) -> None:
+    issue = office.doing()
+    office.tracker.human_moves(issue, State.PLANNING)
+
+    answer = office.done("task_update", issueId=issue, state="Planning")
+
+    assert (answer["changed"], answer["released"]) == (False, "dev")
+    assert not office.seat("dev").active
+    assert office.states(issue) == (State.PLANNING,)
+    assert any("stop working" in text for text in office.terminal.panes["shop-dev-medior"].typed)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_an_update_says_whether_the_worker_could_be_told(office: Office, alive: bool) -> None:
+    issue = office.doing()
+    if not alive:
+        office.terminal.kill("shop-dev-medior")
+
+    answer = office.done("task_update", issueId=issue, state="Planning")
+
+    assert answer["workerTold"] is alive
+    assert office.lines("task_update")[-1]["workerTold"] is alive

@@ -77,3 +77,36 @@ def test_wishes_are_shown_in_the_status(waiting: Office) -> None:
 
 def test_a_refused_call_tries_no_wish(waiting: Office) -> None:
     assert "followed" not in waiting.call("task_pickup", issueId=2, role="dev")
+
+
+def test_a_wish_outlives_a_second_label_on_its_issue(waiting: Office) -> None:
+    waiting.tracker.human_labels(2, ["To Do", "Planning"])
+
+    answer = waiting.done("task_complete", role="dev", result="done")
+
+    assert answer["followed"][0]["waiting"] is True
+    assert len(waiting.app.store.journal.wishes()) == 1
+
+
+def test_the_group_is_told_of_a_wish_that_is_dropped(waiting: Office) -> None:
+    heard = waiting.hear()
+    waiting.tracker.human_moves(2, State.PLANNING)
+
+    waiting.done("task_complete", role="dev", result="done")
+
+    assert any("No DEV pickup of #2 follows" in row.announcement.text for row in heard)
+    assert waiting.lines("wish_dropped")[0]["project"] == "shop"
+
+
+def test_a_pickup_that_was_refused_to_a_wish_has_one_line_for_each_reason(waiting: Office) -> None:
+    def chained() -> list[object]:
+        return [line["error"] for line in waiting.lines("task_pickup") if line["caller"] == "chain" and not line["ok"]]
+
+    assert chained() == ["worker_busy"]
+    waiting.done("task_create", title="Anything")
+    assert chained() == ["worker_busy"]
+
+    waiting.tracker.human_labels(2, ["To Do", "Planning"])
+    waiting.done("task_complete", role="dev", result="done")
+
+    assert chained() == ["worker_busy", "wrong_state"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -73,7 +74,7 @@ class Shop:
 
     def with_client(self, use: Callable[[Client], Awaitable[None]], *, mode: str = "legacy") -> None:
         """Run the server under the SDK's client."""
-        mcp = pytest.importorskip("mcp", reason="the SDK comes with the test extra")
+        mcp = sdk()
         server = mcp.StdioServerParameters(
             command=sys.executable, args=["-m", "devclaw_py", "worker-mcp"], env=self.worker_environ()
         )
@@ -83,6 +84,13 @@ class Shop:
                 await use(client)
 
         asyncio.run(run())
+
+
+def sdk() -> Any:
+    """Return the SDK; skip where the test extra is not installed, fail where DEVCLAW_REQUIRE names it."""
+    if "mcp" in os.environ.get("DEVCLAW_REQUIRE", "").split(","):
+        return importlib.import_module("mcp")
+    return pytest.importorskip("mcp", reason="the SDK comes with the test extra")
 
 
 def said(result: Any) -> dict[str, Any]:

@@ -66,8 +66,8 @@ BARE = TaskRef(number=42, title="Add a login page")
         ),
         (announce.waits(BARE, "tracker down"), "⏳ #42: Add a login page waits: tracker down."),
         (
-            announce.merge_awaited(BARE, "main", Integration.HUMAN),
-            "⏳ QA PASS #42: waiting for a person to merge it into main.",
+            announce.merge_awaited(BARE, "Works", "main", Integration.HUMAN),
+            "🎉 QA PASS #42 — Works. Issue closed; a person has yet to merge its work into main.",
         ),
         (announce.created(BARE, State.TO_DO), "📋 Created #42: Add a login page (To Do)"),
         (

@@ -124,3 +124,27 @@ def test_tokens_differ_and_compare() -> None:
 
 def test_scrub_masks_the_longer_secret_first_and_leaves_short_words() -> None:
     assert scrub("abcdefgh-ijkl abcdefgh ok", ["abcdefgh", "abcdefgh-ijkl", "ok", ""]) == "[secret] [secret] ok"
+
+
+def test_a_creation_that_is_cut_off_leaves_no_file_under_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def cut_off(descriptor: int, content: bytes) -> int:
+        raise Killed
+
+    monkeypatch.setattr(os, "write", cut_off)
+    with pytest.raises(Killed):
+        files.create(tmp_path / "dev.md", b"text")
+
+    assert not (tmp_path / "dev.md").exists()
+
+
+def test_a_backup_takes_the_next_number_that_is_free(tmp_path: Path) -> None:
+    (tmp_path / "a.bak-1").write_text("theirs")
+
+    assert files.back_up(tmp_path / "a", b"ours") == "a.bak-2"
+
+    assert (tmp_path / "a.bak-1").read_text() == "theirs"

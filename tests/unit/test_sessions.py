@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import threading
 from collections.abc import Callable
@@ -442,3 +443,22 @@ def test_a_session_folder_that_cannot_be_used_is_a_failed_session(office: Office
         office.ensure()
     with pytest.raises(SessionFailed, match=NAME):
         office.sessions.offer(NAME, "1.1", "x")
+
+
+def test_a_session_whose_files_somebody_deleted_counts_as_dead(office: Office) -> None:
+    office.ensure()
+    shutil.rmtree(office.sessions.folder(NAME))
+
+    assert office.sessions.look(NAME).status is LookStatus.DEAD
+
+
+def test_a_session_with_an_open_offer_is_not_put_to_sleep(office: Office) -> None:
+    office.with_limit(1)
+    office.ensure()
+    office.agent.accepts = False
+    office.sessions.offer(NAME, "1.1", "a task")
+
+    with pytest.raises(WorkerBusy):
+        office.ensure("shop-dev-senior")
+
+    assert office.sessions.look(NAME).status is LookStatus.IDLE

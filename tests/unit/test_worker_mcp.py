@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from devclaw_py.faces import worker_protocol, worker_schema
-from devclaw_py.faces.worker_protocol import HANDSHAKE_VERSIONS, TOOLS_FILE, VERSION_KEY, Protocol, Wanted, too_long
+from devclaw_py.faces.worker_protocol import (
+    CLIENT_KEY,
+    HANDSHAKE_VERSIONS,
+    TOOLS_FILE,
+    VERSION_KEY,
+    Protocol,
+    Wanted,
+    too_long,
+)
 from devclaw_py.rules.worker_mcp import TOOLS, worker_mcp_config
 
 NEWEST = "2026-07-28"
@@ -159,6 +167,12 @@ def test_a_request_of_a_later_version_is_told_which_ones_there_are(protocol: Pro
 
     assert code_of(reply) == worker_protocol.UNSUPPORTED_VERSION
     assert reply["error"]["data"] == {"supported": [NEWEST], "requested": "2099-01-01"}
+
+
+def test_a_client_without_a_handshake_is_known_by_its_requests(protocol: Protocol) -> None:
+    ask(protocol, "tools/list", {"_meta": {VERSION_KEY: NEWEST, CLIENT_KEY: {"name": "a client", "version": "1"}}})
+
+    assert protocol.client == "a client 1"
 
 
 @pytest.mark.parametrize("meta", [None, 1, "x", [], {}, {"progressToken": 1}])

@@ -56,7 +56,7 @@ class Talk:
         read, self._write = os.pipe()
         self.server = Server(Protocol(worker_schema.listed()), self.folder, self.calls, self._hear)
         source = os.fdopen(read, "rb")
-        self.thread = threading.Thread(target=self._serve, args=(source,))
+        self.thread = threading.Thread(target=self._serve, args=(source,), daemon=True)
         self.thread.start()
 
     def _serve(self, source: io.BufferedReader) -> None:
@@ -155,6 +155,9 @@ def test_a_cancelled_call_goes_on(talk: Talk) -> None:
 def test_calls_that_were_asked_for_are_finished_after_the_client_has_closed(talk: Talk) -> None:
     talk.call(1)
     talk.close()
+    talk.thread.join(0.2)
+    assert talk.thread.is_alive()
+
     talk.calls.may_end.set()
     talk.thread.join(WITHIN_S)
 
@@ -201,7 +204,7 @@ def test_it_says_ready_once_the_client_has_the_tools(talk: Talk) -> None:
     until((talk.folder / READY).exists)
 
     record = json.loads((talk.folder / READY).read_text())
-    assert (record["pid"], record["client"]["name"]) == (os.getpid(), "a client")
+    assert (record["pid"], record["client"]) == (os.getpid(), "a client 1")
 
 
 def test_a_client_of_an_earlier_server_is_not_taken_for_this_ones(tmp_path: Path) -> None:

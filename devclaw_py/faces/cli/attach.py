@@ -12,7 +12,7 @@ from devclaw_py.app import App
 from devclaw_py.errors import ConfigError, InvalidArguments, RoleMismatch, SessionFailed
 from devclaw_py.faces.cli.options import Command, ProjectName, Workspace, find_project
 from devclaw_py.faces.cli.output import hint
-from devclaw_py.faces.opening import open_to_look
+from devclaw_py.faces.opening import open_to_look, require_person
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.work.base import Desk
@@ -37,6 +37,8 @@ def attach(
 ) -> None:
     """Look at a worker's session in this terminal; nothing you type reaches the worker. F12 leaves."""
     app = open_to_look(workspace, os.environ)
+    if write:
+        require_person(app, os.environ, "type into a session")
     found = find_project(app.store.registry, project)
     name = session_name(found, role, tier)
     argv = command(app, name, write=write)

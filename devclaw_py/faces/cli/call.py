@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 from devclaw_py import catalogue, errors
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError, InvalidArguments
+from devclaw_py.errors import ConfigError, DevClawError, InvalidArguments
 from devclaw_py.faces.cli.words import json_line, prepare_streams, told
-from devclaw_py.faces.opening import filled_in, open_workspace, who_calls
+from devclaw_py.faces.opening import filled_in, open_for_report, open_workspace, who_calls
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.operations.ending import failure
 
@@ -29,11 +29,20 @@ def run(argv: Sequence[str]) -> int:
     try:
         options = _options(argv)
         arguments = _read(options.arguments)
-        answer = ask(open_workspace(options.workspace, os.environ), options.tool, arguments)
+        answer = ask(_open(options), options.tool, arguments)
     except (DevClawError, OSError) as error:
         answer = failure(told(error))
     print(json_line(answer))
     return exit_code(answer)
+
+
+def _open(options: argparse.Namespace) -> App:
+    try:
+        return open_workspace(options.workspace, os.environ)
+    except ConfigError as broken:
+        if options.tool != "task_complete" or "DEVCLAW_TOKEN_FILE" not in os.environ:
+            raise
+        return open_for_report(options.workspace, os.environ, broken)
 
 
 def ask(app: App, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

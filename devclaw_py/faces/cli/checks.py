@@ -60,7 +60,7 @@ def _locale() -> Finding:
 
 
 def _on_path(workspace: Path, environ: Mapping[str, str]) -> Finding:
-    """Look where workers look: their PATH begins with the folder of the Python that runs now."""
+    """Look where workers look: their PATH begins with the folder of the devclaw that runs now."""
     found = shutil.which("devclaw", path=base_environment(environ, workspace)["PATH"])
     if found is None:
         mend = "install the package (pip install devclaw-py), or put devclaw into a folder of PATH"

@@ -59,7 +59,7 @@ def _project(app: App, project: Project, looks: Mapping[str, Look] | None) -> di
         entry["error"] = failure(error)["error"]
     entry["unsent"] = len(app.store.journal.outbox(project.group_id))
     entry["open"] = [
-        {"tool": intent.tool, "issueId": intent.issue}
+        {"tool": intent.tool, "issueId": intent.issue, "operation": intent.named}
         for intent in app.store.journal.intents(project.group_id)
         if intent.next_try is None
     ]

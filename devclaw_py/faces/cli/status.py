@@ -169,12 +169,9 @@ def _troubles(entry: Mapping[str, Any]) -> Iterator[Text]:
     if "error" in entry:
         yield cell(f"✖ {name}: {entry['error']['message']}", "red")
     for parked in entry.get("parked", ()):
-        issue = f" of #{parked['issueId']}" if parked["issueId"] is not None else ""
-        yield cell(
-            f"⏸ {name}: {parked['tool']}{issue} waits: {parked['reason']}; next try {parked['nextTry']}", "yellow"
-        )
+        yield cell(f"⏸ {name}: {parked['operation']} waits: {parked['reason']}; next try {parked['nextTry']}", "yellow")
     for begun in entry["open"]:
-        yield cell(f"… {name}: {begun['tool']} of #{begun['issueId']} is under way or was interrupted", "yellow")
+        yield cell(f"… {name}: {begun['operation']} is under way or was interrupted", "yellow")
     for wish in entry.get("wishes", ()):
         yield cell(f"⏭ {name}: #{wish['issueId']} waits for {wish['role']}", "cyan")
     if entry["unsent"]:

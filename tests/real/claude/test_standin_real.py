@@ -194,7 +194,7 @@ def test_in_tmux_a_stalled_stream_ends_with_escape(seat: Seat) -> None:
 
 
 def test_a_title_is_no_turn(make_claude: Callable[..., Claude], sit: Callable[[Claude], Seat]) -> None:
-    # 2.1.197 asks for a title with the text of the prompt; 2.1.332 was not seen to.
+    # A client that asks for a title does so with the text of the prompt, directives included.
     seat = sit(make_claude(CLAUDE_CODE_DISABLE_TERMINAL_TITLE=""))
 
     seat.send("Mend the login form, please. [[standin: say one answer]]")

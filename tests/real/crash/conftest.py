@@ -92,11 +92,15 @@ class Yard:
 
     def start(self, tool: str, *, failpoint: str | None = None, **arguments: Any) -> subprocess.Popen[str]:
         """Call a tool in a process of its own, stopped at a fail point if one is named."""
+        given = arguments if tool == "devclaw_setup" else {"projectGroupId": GROUP, **arguments}
+        return self.run("call", tool, json.dumps(given), failpoint=failpoint)
+
+    def run(self, *words: str, failpoint: str | None = None) -> subprocess.Popen[str]:
+        """Run a devclaw command in a process of its own, stopped at a fail point if one is named."""
         environ = {**self.environ, "DEVCLAW_WORKSPACE": str(self.workspace)}
         if failpoint is not None:
             environ["DEVCLAW_FAILPOINT"] = failpoint
-        given = arguments if tool == "devclaw_setup" else {"projectGroupId": GROUP, **arguments}
-        argv = [sys.executable, "-m", "devclaw_py", "call", tool, json.dumps(given)]
+        argv = [sys.executable, "-m", "devclaw_py", *words]
         return subprocess.Popen(
             argv, env=environ, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

@@ -65,6 +65,7 @@ CASES = {
     "comment": Case("comment", _seed, "task_comment", {"issueId": 1, "body": "hi"}),
     "update": Case("update", _dev, "task_update", {"issueId": 1, "state": "Planning"}),
     "setup": Case("setup", lambda yard: None, "devclaw_setup", {"models": {"junior": "anthropic/x"}}),
+    "change": Case("change", lambda yard: None, "project_update", {"autoChain": True}),
     "health": Case("health", _odd, "session_health", {"autoFix": True}),
 }
 POINTS = [(name, point) for name, case in CASES.items() for point in fail_points() if point.startswith(f"{case.kind}.")]
@@ -103,3 +104,19 @@ def test_a_killed_registration_can_be_made_again(make_yard: Callable[[], Yard], 
         yard.call("project_register", **arguments)
     _seed(yard)
     assert violations(yard) == []
+
+
+@pytest.mark.parametrize("point", [point for point in fail_points() if point.startswith("remove.")])
+def test_a_killed_removal_is_settled(yard: Yard, point: str) -> None:
+    _dev(yard)
+    yard.call("task_complete", role="dev", result="blocked", summary="no")
+
+    killed = yard.run("project", "remove", "shop", "--yes", failpoint=f"{point}:kill")
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    yard.recover()
+
+    assert yard.intents() == []
+    assert yard.rows("line") == []
+    assert violations(yard) == []
+    assert [line["event"] for line in yard.lines()].count("project_remove") == 1

@@ -1,0 +1,45 @@
+"""What one run found, as it stands in docs/performance.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.bench import command, flow, issues, machine, registry, sessions
+from tests.bench.measure import Row, Scale, percentile
+
+SOURCES = {
+    "flow": flow.rows,
+    "command": command.rows,
+    "registry": registry.rows,
+    "sessions": sessions.rows,
+    "issues": issues.rows,
+}
+
+
+def measured(scale: Scale, only: list[str]) -> dict[str, Any]:
+    """Measure everything, or the sources in ``only``."""
+    before, described = machine.load(), machine.described()
+    rows = [row for name, source in SOURCES.items() if not only or name in only for row in source(scale)]
+    return {
+        "machine": described,
+        "load": {"before": before, "after": machine.load()},
+        "rows": [_entry(row) for row in rows],
+    }
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    figures = _figures(row.values)
+    return {
+        "name": row.name,
+        "what": row.what,
+        "goal": {"ms": row.goal.ms, "on": row.goal.on} if row.goal else None,
+        "met": figures[row.goal.on] <= row.goal.ms if row.goal else None,
+        "n": len(row.values),
+        **figures,
+        "parts": {name: _figures(values) for name, values in row.parts.items()},
+        "compared": {name: _figures(values) for name, values in row.compared.items()},
+    }
+
+
+def _figures(values: list[float]) -> dict[str, float]:
+    return {"p50": round(percentile(values, 50), 2), "p95": round(percentile(values, 95), 2)}

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NEEDED = ("git", "tmux")
+
+
+def test_every_row_of_a_quick_run_has_a_number() -> None:
+    missing = [program for program in NEEDED if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} not installed: real programs are measured")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench", "--quick"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["name"] for row in rows if not (row["n"] > 0 and row["p50"] > 0 and row["p95"] > 0)] == []
+    assert {row["name"] for row in rows} == {
+        row["name"] for row in json.loads((ROOT / "docs/performance.json").read_text(encoding="utf-8"))["rows"]
+    }
