@@ -27,7 +27,7 @@ from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
 from devclaw_py.rules.cleaning import clean
 from devclaw_py.terminals import processes, tmux_doctor
 from devclaw_py.terminals import tmux_words as words
-from devclaw_py.terminals.base import TerminalSession
+from devclaw_py.terminals.base import Key, TerminalSession
 
 if TYPE_CHECKING:
     from libtmux.common import tmux_cmd
@@ -133,17 +133,20 @@ class TmuxTerminal:
         return started
 
     def send(self, name: str, text: str) -> None:
-        """Paste ``text`` through a buffer of the session's own, then press Enter in a second command."""
-        session = self.find(name)
-        if session is None or not session.alive:
-            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
-        target, buffer, cleaned = words.pane(name), f"devclaw-{name}", clean(text)
+        """Paste ``text``, then press Enter in a second command."""
+        self._check_live(name)
+        self._paste(name, text)
+        self._press(name, Key.ENTER)
 
-        if cleaned:
-            load = ["load-buffer", "-b", buffer, "-"]
-            paste = ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", target]
-            self._tell([words.leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
-        self._tell([words.leave_copy_mode(target), ["send-keys", "-t", target, "Enter"]], f"press Enter in {name}")
+    def paste(self, name: str, text: str) -> None:
+        """Paste ``text`` through a buffer of the session's own."""
+        self._check_live(name)
+        self._paste(name, text)
+
+    def press(self, name: str, key: Key) -> None:
+        """Press one key, by its name in tmux."""
+        self._check_live(name)
+        self._press(name, key)
 
     def clear_input(self, name: str) -> None:
         """Press C-u once, out of copy mode; several in a row are taken for pasted text by Claude Code."""
@@ -161,6 +164,12 @@ class TmuxTerminal:
             [["capture-pane", "-p", "-t", words.pane(name), "-S", f"-{lines}"]], f"read the screen of {name}"
         )
         return "\n".join("\n".join(answer).rstrip().split("\n")[-lines:])
+
+    def view(self, name: str) -> str:
+        """Return the visible rows with their colours."""
+        if self.find(name) is None:
+            raise SessionFailed(f"there is no tmux session {name} to look at")
+        return "\n".join(self._tell([["capture-pane", "-p", "-e", "-t", words.pane(name)]], f"look at {name}"))
 
     def stop(self, name: str) -> None:
         """Hang up the session, then kill what is left of its processes, those that ignore the signal too."""
@@ -188,6 +197,22 @@ class TmuxTerminal:
     def diagnose(self) -> list[Finding]:
         """Look for tmux, its version, whether the server answers, and a UTF-8 locale for people who attach."""
         return tmux_doctor.diagnose(self.sessions, self._env, timeout_s=self._timeout_s)
+
+    def _check_live(self, name: str) -> None:
+        session = self.find(name)
+        if session is None or not session.alive:
+            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
+
+    def _paste(self, name: str, text: str) -> None:
+        target, buffer, cleaned = words.pane(name), f"devclaw-{name}", clean(text)
+        if cleaned:
+            load = ["load-buffer", "-b", buffer, "-"]
+            paste = ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", target]
+            self._tell([words.leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
+
+    def _press(self, name: str, key: Key) -> None:
+        target = words.pane(name)
+        self._tell([words.leave_copy_mode(target), ["send-keys", "-t", target, key.value]], f"press {key} in {name}")
 
     def _birth(self, name: str, cwd: Path, program: Sequence[str], marks: Mapping[str, str]) -> list[list[str]]:
         width, height = str(self._settings.width), str(self._settings.height)
