@@ -16,8 +16,8 @@ import pytest
 from devclaw_py import catalogue
 from devclaw_py.agents.standin.server import StandIn
 from devclaw_py.faces.opening import open_workspace
+from devclaw_py.kernel.config import socket_name
 from devclaw_py.model.caller import HUMAN
-from devclaw_py.terminals.tmux import socket_name
 
 GROUP = "-1001"
 DEV = "shop-dev-medior"
