@@ -22,6 +22,7 @@ from devclaw_py.model.journal import AuditLine
 from devclaw_py.model.pipeline import Role
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
+from devclaw_py.operations.sending import speak_on
 from devclaw_py.operations.steps import NO_GROUP, Answered, Call, Waits
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.rules.arguments import GROUP_CHARS
@@ -32,6 +33,7 @@ from devclaw_py.tools import (
     project_update,
     queue_status,
     session_health,
+    session_send,
     task_comment,
     task_complete,
     task_context,
@@ -50,6 +52,7 @@ ALL = (
     task_context.TOOL,
     queue_status.TOOL,
     session_health.TOOL,
+    session_send.TOOL,
     project_register.TOOL,
     project_update.TOOL,
     devclaw_setup.TOOL,
@@ -63,7 +66,20 @@ FOLLOWED = {"task_complete": "autoChain", "task_create": "pickup"}
 SHOWN_CHARS = 40
 
 # Facts of an answer that its audit line repeats when the tool has no operation of its own.
-AUDITED = ("changed", "counts", "healthy", "issuesFound", "fixesApplied", "pending", "reason", "result", "repeated")
+AUDITED = (
+    "changed",
+    "counts",
+    "healthy",
+    "issuesFound",
+    "fixesApplied",
+    "pending",
+    "reason",
+    "result",
+    "repeated",
+    "session",
+    "waits",
+    "textPreview",
+)
 
 
 def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
@@ -203,6 +219,8 @@ def _leads_on(app: App, tool: Tool, args: Args, answer: Mapping[str, Any]) -> bo
 def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> None:
     """Carry out the wishes of the project, tell its group, and keep the whole answer under its request id."""
     with _warning(answer):
+        # Before the next task: a message may be about what was just done.
+        speak_on(app, group_id)
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)

@@ -106,6 +106,21 @@ class Agent(Protocol):
         """Return the line that tells it something that is not a task."""
         ...
 
+    def words(self, text: str) -> str:
+        """Return how a person's message is typed: nothing in it can be taken for a command."""
+        ...
+
+    def post(self, console: Console, line: str, about_to: Callable[[], None]) -> None:
+        """Type a message's line into an idle session; ``about_to`` is called right before it is submitted.
+
+        Raises as `submit`.
+        """
+        ...
+
+    def heard(self, folder: Path, line: str, since: float) -> bool:
+        """Say whether the agent took the line at or after a time in seconds since 1970."""
+        ...
+
     def submit(self, console: Console, line: str) -> None:
         """Type ``line`` into an idle session, once.
 

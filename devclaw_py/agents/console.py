@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,16 @@ class PlainTyping:
         """Empty the input line, for whoever was killed before Enter has left one, and type the line."""
         console.terminal.clear_input(console.name)
         console.terminal.send(console.name, line)
+
+    def post(self, console: Console, line: str, about_to: Callable[[], None]) -> None:
+        """Type a message's line."""
+        console.terminal.clear_input(console.name)
+        about_to()
+        console.terminal.send(console.name, line)
+
+    def heard(self, folder: Path, line: str, since: float) -> bool:
+        """Return True: what stands on the terminal's line is read."""
+        return True
 
     def nudge(self, console: Console, line: str) -> None:
         """Do nothing: a terminal's Enter is never lost here."""

@@ -24,9 +24,10 @@ def no_work(session: str, offer: str, message: str) -> None:
 class MemoryAgent(PlainTyping):
     """Implements `Agent`; accepts what is offered and calls ``work(session, offer, message)`` in the sender's thread.
 
-    ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, those in ``working`` have a
-    turn running, ``endings`` is what `silent` says of an offer. ``received`` and ``refused`` hold (session, offer) in
-    order: what was accepted, and what was void when it was read. ``details`` are the words beside a state.
+    ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, those in ``working``
+    have a turn running, those in ``unhearing`` take no message. ``endings`` is what `silent` says of an offer.
+    ``received`` and ``refused`` hold (session, offer) in order: what was accepted, and what was void when it was
+    read. ``details`` are the words beside a state.
     """
 
     kind = "memory"
@@ -35,6 +36,7 @@ class MemoryAgent(PlainTyping):
         self.work = work
         self.accepts, self.ready, self.resumes = True, True, False
         self.working: set[str] = set()
+        self.unhearing: set[str] = set()
         self.received: list[tuple[str, str]] = []
         self.refused: list[tuple[str, str]] = []
         self.states: dict[str, AgentState] = {}
@@ -72,6 +74,14 @@ class MemoryAgent(PlainTyping):
     def notice(self, text: str) -> str:
         """Return the notice line."""
         return f"notice {one_line(text)}"
+
+    def words(self, text: str) -> str:
+        """Return the notice line."""
+        return self.notice(text)
+
+    def heard(self, folder: Path, line: str, since: float) -> bool:
+        """Return False for the sessions in ``unhearing``."""
+        return folder.name not in self.unhearing
 
     def diagnose(self) -> list[Finding]:
         """Say that no program is run."""

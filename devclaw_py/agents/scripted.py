@@ -84,6 +84,10 @@ class ScriptedAgent(PlainTyping):
         """Return ``devclaw-notice <text on one line>``."""
         return f"{NOTICE} {one_line(text)}"
 
+    def words(self, text: str) -> str:
+        """Return a notice: a program has no conversation."""
+        return self.notice(text)
+
     def diagnose(self) -> list[Finding]:
         """Check that there is a program and that it can be run."""
         if not self._program:

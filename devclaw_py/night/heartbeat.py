@@ -14,6 +14,7 @@ from devclaw_py.errors import DevClawError, ProjectBusy
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.recovery import settle
+from devclaw_py.operations.sending import groups_waited_for, speak_on
 from devclaw_py.operations.steps import NO_GROUP
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.state.flush import flush_lines
@@ -33,6 +34,7 @@ class Visit:
     group_id: str
     project: str
     settled: list[str] = field(default_factory=list)
+    spoken: list[dict[str, Any]] = field(default_factory=list)
     followed: list[dict[str, Any]] = field(default_factory=list)
     sent: int = 0
     unsent: int = 0
@@ -42,7 +44,7 @@ class Visit:
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        return bool(self.settled or self.followed or self.sent or self.unsent or self.busy or self.error)
+        return bool(self.settled or self.spoken or self.followed or self.sent or self.unsent or self.busy or self.error)
 
 
 def tick(app: App) -> list[Visit]:
@@ -77,12 +79,14 @@ def _stirring(app: App) -> set[str]:
     journal = app.store.journal
     groups = [intent.group_id for intent in journal.intents()]
     groups += [wish.group_id for wish in journal.wishes()]
+    groups += groups_waited_for(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
 
 
 def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
     try:
         _settle(app, visit, force=force)
+        visit.spoken = speak_on(app, visit.group_id)
         visit.followed = carry_out(app, visit.group_id, caller=caller)
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
             visit.sent += row.sent is not None

@@ -65,6 +65,19 @@ def will_not_follow(issue: int, role: Role, reason: str) -> Announcement:
     return Announcement(emoji="🛑", text=f"No {role.upper()} pickup of #{issue} follows: {_sentence(reason)}")
 
 
+def told(session: str, text: str, *, waits: bool) -> Announcement:
+    """Tell that a worker has a message, or will have it once it is idle."""
+    if waits:
+        return Announcement(emoji="⏳", text=f"{session} is told when it is idle: {text}")
+    return Announcement(emoji="💬", text=f"Told {session}: {text}")
+
+
+def not_told(session: str, text: str, reason: str) -> Announcement:
+    """Tell that nobody knows whether a message that waited has arrived; it is not typed again."""
+    note = "It is not sent again by itself: look with devclaw attach, then send it once more."
+    return Announcement(emoji="⚠️", text=f"{session} may not have got “{text}”: {_sentence(reason)}", notes=(note,))
+
+
 def created(task: TaskRef, state: State) -> Announcement:
     """Tell of a new issue; a pickup that follows at once is `chained` to it."""
     return Announcement(emoji="📋", text=f"Created {_named(task)} ({state})", task=task)

@@ -23,6 +23,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "task_comment": {"issueId": 1, "body": "Half way"},
     "task_context": {"issueId": 1},
     "queue_status": {},
+    "session_send": {"role": "dev", "text": "Use tabs"},
     "project_update": {"autoChain": True},
 }
 WORKERS = {"task_complete", "task_create", "task_comment", "task_context", "queue_status"}

@@ -17,6 +17,7 @@ from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
+from devclaw_py.rules.speech import harmless
 from devclaw_py.rules.worker_mcp import READY
 from devclaw_py.terminals.base import TerminalSession
 
@@ -105,6 +106,20 @@ class ClaudeAgent:
     def notice(self, text: str) -> str:
         """Return ``devclaw-notice: <text on one line>``."""
         return f"{delivery.NOTICE}: {one_line(text, limit=LINE_CHARS)}"
+
+    def words(self, text: str) -> str:
+        """Return the text so that no line of it is a command and no file is read for it."""
+        return harmless(text)
+
+    def post(self, console: Console, line: str, about_to: Callable[[], None]) -> None:
+        """Put a message's line into the box of an idle session and press Enter."""
+        events.prune(console.folder)
+        delivery.put(console, line, about_to)
+
+    def heard(self, folder: Path, line: str, since: float) -> bool:
+        """Say whether the event of a prompt with this text arrived."""
+        told = events.read(folder, since=since)
+        return any(event.name == "UserPromptSubmit" and screen.same(event.text("prompt"), line) for event in told)
 
     def submit(self, console: Console, line: str) -> None:
         """Wait for the session to be idle, then put the line into its input box and press Enter."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 from devclaw_py.agents.claude import screen
 from devclaw_py.agents.console import Console
 from devclaw_py.errors import DeliveryUnconfirmed, SessionFailed
+from devclaw_py.rules.speech import chunks
 from devclaw_py.terminals.base import Key
 
 TASK, NOTICE = "devclaw-task", "devclaw-notice"
@@ -21,20 +23,23 @@ KEYS = 40
 STASHES = 2
 
 
-def put(console: Console, line: str) -> None:
+def put(console: Console, line: str, about_to: Callable[[], None] = lambda: None) -> None:
     """Empty the box, paste ``line`` and press Enter, apart.
 
     A draft is stashed once it rests; Claude Code puts it back after the prompt. The space behind the line closes the
-    pop-ups of ``/`` and ``@``, which would take the Enter.
+    pop-ups of ``/`` and ``@``, which would take the Enter. ``about_to`` is called right before Enter; until then
+    nothing was submitted.
 
     Raises:
         SessionFailed: the terminal could not be used.
         DeliveryUnconfirmed: nothing was submitted: a person types, or no input box is there.
     """
-    _make_empty(console)
-    console.terminal.paste(console.name, f"{line.rstrip()} ")
+    _make_empty(console, line)
+    for piece in chunks(f"{line.rstrip()} "):
+        console.terminal.paste(console.name, piece)
     console.clock.sleep(ENTER_S)
     _wait_shown(console, line)
+    about_to()
     console.terminal.press(console.name, Key.ENTER)
 
 
@@ -60,7 +65,7 @@ def look(console: Console) -> str | None:
     return screen.box(console.terminal.view(console.name))
 
 
-def _make_empty(console: Console) -> None:
+def _make_empty(console: Console, line: str) -> None:
     started = changed = console.clock.monotonic()
     before, stashed = "", 0
     while (shown := look(console)) != "":
@@ -69,7 +74,7 @@ def _make_empty(console: Console) -> None:
             raise DeliveryUnconfirmed(_in_the_way(console.name, shown), hint="devclaw attach shows the session")
         if shown != before:
             before, changed = shown or "", now
-        if shown is not None and _ours(shown):
+        if shown is not None and (_ours(shown) or screen.begins(shown, line)):
             _press(console, Key.CLEAR_LINE, shown)
         elif shown == screen.SHELL:
             _press(console, Key.RUB_OUT, shown)

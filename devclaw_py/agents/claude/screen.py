@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from devclaw_py.rules.speech import letters
+
 RULE = re.compile(r"─{10,}.*")
 SGR = re.compile(r"\x1b\[([0-9;]*)m")
 ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 PROMPT, SHELL = "❯", "!"
 MENU = re.compile(r"(Enter to (confirm|continue)|Esc to (cancel|exit)|Press Enter|^\s*❯ (\d\. )?\S)", re.MULTILINE)
 ASKED_CHARS = 600
+# A person's own words are not the same as a message's for so long.
+PART_CHARS = 40
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,13 @@ def box(view: str) -> str | None:
 
 def same(shown: str, line: str) -> bool:
     """Say whether the box holds exactly ``line``; where it was wrapped is not known, so white space does not count."""
-    return "".join(shown.split()) == "".join(line.split())
+    return letters(shown) == letters(line)
+
+
+def begins(shown: str, line: str) -> bool:
+    """Say whether the box holds a good part of ``line`` from its beginning on, or all of it."""
+    found, whole = letters(shown), letters(line)
+    return bool(found) and whole.startswith(found) and (found == whole or len(found) >= PART_CHARS)
 
 
 def asks(screen: str) -> str | None:
