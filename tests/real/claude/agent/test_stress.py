@@ -74,7 +74,7 @@ class Arrived:
 
 
 def reading(conversation: Conversation) -> Answer:
-    """Read the task's file to its end, and end the turn; what is claimed of the context is small: nothing is dropped."""
+    """Read the task's file to its end, and end the turn; the context is said to be small: nothing is dropped."""
     named = LINE.fullmatch(conversation.turn.prompt.strip())
     replies = [reply for reply in conversation.turn.replies if reply.results]
     if named is None or (replies and len(numbered(replies[-1].results[-1].text)) < LINES):
