@@ -66,7 +66,7 @@ def open_app(
         clock=clock,
         open_tracker=open_tracker,
         work=GitWork(settings.timeouts),
-        sessions=Sessions(terminal, open_agent(settings.agent), workspace, settings, clock, environ=environ),
+        sessions=Sessions(terminal, open_agent(settings.agent, workspace), workspace, settings, clock, environ=environ),
         notifier=notifier_for(settings),
         faults=faults or FailPoints(),
     )

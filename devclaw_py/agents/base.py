@@ -6,14 +6,16 @@ it to ``accepted/<issue>.<attempt>``; devclaw voids it by renaming it to ``void/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from devclaw_py.agents.console import Console
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.terminals.base import TerminalSession
 
 
 class AgentState(StrEnum):
@@ -23,6 +25,13 @@ class AgentState(StrEnum):
     IDLE = "idle"
     WORKING = "working"
     UNKNOWN = "unknown"
+
+
+class Condition(Value):
+    """How an agent is. ``detail`` says why in words, where a person should know: what it waits for, what it asks."""
+
+    state: AgentState
+    detail: str = ""
 
 
 class Workplace(Value):
@@ -73,8 +82,16 @@ class Agent(Protocol):
         """Say whether a dead session's conversation can be continued."""
         ...
 
-    def state(self, folder: Path) -> AgentState:
-        """Return what the agent last said of itself in the session's folder."""
+    def lost(self, place: Workplace) -> bool:
+        """Say whether a resume that failed did so because the agent does not know the conversation."""
+        ...
+
+    def state(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Condition:
+        """Return how the agent in a live session is, by the session's folder and the terminal's facts.
+
+        ``screen`` reads the session's screen; it is called only for what no other source can say. Unknown with a
+        detail means that a person must look at it.
+        """
         ...
 
     def silent(self, folder: Path, offer: str) -> str | None:
@@ -87,6 +104,31 @@ class Agent(Protocol):
 
     def notice(self, text: str) -> str:
         """Return the line that tells it something that is not a task."""
+        ...
+
+    def submit(self, console: Console, line: str) -> None:
+        """Type ``line`` into an idle session, once.
+
+        Raises:
+            SessionFailed: it could not be typed.
+            DeliveryUnconfirmed: it was not typed, because somebody else's text or a dialog stands in the way.
+        """
+        ...
+
+    def nudge(self, console: Console, line: str) -> None:
+        """Help a submitted line that is not accepted yet, without typing it again.
+
+        Raises:
+            SessionFailed: the terminal could not be used.
+        """
+        ...
+
+    def say(self, console: Console, line: str) -> None:
+        """Type a line that is no task; the agent may be at work. Raises as `submit`."""
+        ...
+
+    def tidy(self, console: Console) -> None:
+        """Remove a line of devclaw's that was left in the input; a session that is gone is no error."""
         ...
 
     def diagnose(self) -> list[Finding]:

@@ -48,6 +48,11 @@ def make(folder: Path) -> None:
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
+def put_offer(folder: Path, offer: str, line: str) -> None:
+    """Offer a task; the file holds the line that is typed for it, as the JSON text that an agent's side compares."""
+    put(folder / OFFERS / offer, json.dumps(line.strip(), ensure_ascii=False) + "\n")
+
+
 def accept(folder: Path, offer: str) -> bool:
     """Accept an offer; False when it is no longer there. This rename is the commit point of a delivery."""
     try:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.base import AgentState, Launch, Workplace
+from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
+from devclaw_py.agents.console import PlainTyping
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.rules.cleaning import one_line
+from devclaw_py.terminals.base import TerminalSession
 from devclaw_py.terminals.memory import MemoryTerminal, Started
 
 Work = Callable[[str, str, str], None]
@@ -19,12 +21,12 @@ def no_work(session: str, offer: str, message: str) -> None:
     """Accept a task and do nothing: the worker stays at work until somebody reports for it."""
 
 
-class MemoryAgent:
+class MemoryAgent(PlainTyping):
     """Implements `Agent`; accepts what is offered and calls ``work(session, offer, message)`` in the sender's thread.
 
     ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, those in ``working`` have a
     turn running, ``endings`` is what `silent` says of an offer. ``received`` and ``refused`` hold (session, offer) in
-    order: what was accepted, and what was void when it was read.
+    order: what was accepted, and what was void when it was read. ``details`` are the words beside a state.
     """
 
     kind = "memory"
@@ -37,6 +39,7 @@ class MemoryAgent:
         self.refused: list[tuple[str, str]] = []
         self.states: dict[str, AgentState] = {}
         self.endings: dict[str, str] = {}
+        self.details: dict[str, str] = {}
         self._folders: dict[str, Path] = {}
         terminal.worker, terminal.on_start = self._typed, self._started
 
@@ -49,11 +52,14 @@ class MemoryAgent:
         """Return ``resumes``."""
         return self.resumes
 
-    def state(self, folder: Path) -> AgentState:
+    def lost(self, place: Workplace) -> bool:
+        """Return False: what ``resumes`` says is true."""
+        return False
+
+    def state(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Condition:
         """Return working for the sessions in ``working``, else what was set, else starting."""
-        if folder.name in self.working:
-            return AgentState.WORKING
-        return self.states.get(folder.name, AgentState.STARTING)
+        set_to = AgentState.WORKING if folder.name in self.working else self.states.get(folder.name)
+        return Condition(state=set_to or AgentState.STARTING, detail=self.details.get(folder.name, ""))
 
     def silent(self, folder: Path, offer: str) -> str | None:
         """Return what was set for the offer."""

@@ -9,24 +9,26 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import devclaw_py
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.base import AgentState, Launch, Workplace
+from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
+from devclaw_py.agents.console import PlainTyping
 from devclaw_py.agents.scripted_loop import NOTICE, TASK
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals import processes
+from devclaw_py.terminals.base import TerminalSession
 
 LOOP = "devclaw_py.agents.scripted_loop"
 STATES = {"idle": AgentState.IDLE, "working": AgentState.WORKING}
 
 
-class ScriptedAgent:
+class ScriptedAgent(PlainTyping):
     """Implements `Agent`."""
 
     kind = "scripted"
@@ -55,15 +57,13 @@ class ScriptedAgent:
         """A program has no conversation: a dead session is started anew."""
         return False
 
-    def state(self, folder: Path) -> AgentState:
+    def lost(self, place: Workplace) -> bool:
+        """Return False: nothing is resumed."""
+        return False
+
+    def state(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Condition:
         """Return what the loop last said; unknown when the process that said it is gone."""
-        if not (folder / mailbox.STATE).exists():
-            return AgentState.STARTING
-        record = mailbox.read_record(folder / mailbox.STATE) or {}
-        pid = record.get("pid")
-        if not isinstance(pid, int) or not processes.alive(pid):
-            return AgentState.UNKNOWN
-        return STATES.get(str(record.get("status")), AgentState.UNKNOWN)
+        return Condition(state=_said(folder))
 
     def silent(self, folder: Path, offer: str) -> str | None:
         """Return how the offer's program ended; whether it reported first is the journal's to know."""
@@ -92,6 +92,16 @@ class ScriptedAgent:
             message = f"[agent] program {self._program[0]} is not an executable program"
             return [_finding(Severity.CRITICAL, message, "write its absolute path")]
         return [_finding(Severity.OK, f"tasks are done by {' '.join(self._program)}")]
+
+
+def _said(folder: Path) -> AgentState:
+    if not (folder / mailbox.STATE).exists():
+        return AgentState.STARTING
+    record = mailbox.read_record(folder / mailbox.STATE) or {}
+    pid = record.get("pid")
+    if not isinstance(pid, int) or not processes.alive(pid):
+        return AgentState.UNKNOWN
+    return STATES.get(str(record.get("status")), AgentState.UNKNOWN)
 
 
 def _signal_name(number: int) -> str:

@@ -12,7 +12,11 @@ PROGRAM = "devclaw"
 MOST_SESSIONS = 12
 BYTES_A_SESSION = 200_000_000
 # TMUX_TMPDIR decides where tmux looks for its sockets: without it a worker's own devclaw would not find the server.
-PASSED_ON = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TMUX_TMPDIR", "TZ")
+PASSED_ON = (
+    *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TMUX_TMPDIR", "TZ"),
+    # Where the user keeps login and settings of Claude Code.
+    "CLAUDE_CONFIG_DIR",
+)
 
 
 def base_environment(environ: Mapping[str, str], workspace: Path) -> dict[str, str]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hmac
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.mailbox import put
 from devclaw_py.errors import NotAllowed
+from devclaw_py.kernel.secrets import new_token, same
 from devclaw_py.terminals import processes
 
 TOKEN, PLACE = "token", "place.json"
-TOKEN_BYTES = 32
 VARIABLE = "DEVCLAW_TOKEN_FILE"
 
 
 def give(place: Workplace) -> None:
     """Write a new token into the session's folder, and beside it whose it is."""
     put(place.folder / PLACE, place.model_dump_json(by_alias=True))
-    put(place.token_file, secrets.token_urlsafe(TOKEN_BYTES))
+    put(place.token_file, new_token())
 
 
 def revoke(folder: Path) -> None:
@@ -38,8 +36,7 @@ def of(folder: Path) -> str | None:
 
 def holder(root: Path, token: str) -> Workplace | None:
     """Return whose token it is; all tokens are compared, each in constant time."""
-    shown = token.encode("utf-8", errors="replace")
-    found = [folder for folder, known in _tokens(root) if hmac.compare_digest(known.encode(), shown)]
+    found = [folder for folder, known in _tokens(root) if same(known, token)]
     return _place(found[0]) if found else None
 
 

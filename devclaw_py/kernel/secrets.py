@@ -1,13 +1,10 @@
-"""Tokens: made, compared, kept in private files, taken out of texts."""
+"""Tokens: made, compared, taken out of texts."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
 from collections.abc import Iterable
-from pathlib import Path
-
-from devclaw_py.kernel.files import PRIVATE, write
 
 SHORTEST = 8
 MASK = "[secret]"
@@ -21,15 +18,6 @@ def new_token() -> str:
 def same(left: str, right: str) -> bool:
     """Compare two tokens in a time that does not tell where they differ."""
     return hmac.compare_digest(left.encode("utf-8", "surrogatepass"), right.encode("utf-8", "surrogatepass"))
-
-
-def write_private(path: Path, secret: str) -> None:
-    """Write a secret into a file that only this user may read.
-
-    Raises:
-        ConfigError: the machine refused.
-    """
-    write(path, secret.encode() + b"\n", mode=PRIVATE)
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:

@@ -27,9 +27,20 @@ class AgentSettings(Section):
     program: tuple[str, ...] = Field(
         (), description="The scripted agent's program and its arguments, run once for each task."
     )
-    permission_mode: Word = Field("dontAsk", description="Claude Code's permission mode.")
-    allow: tuple[str, ...] = Field((), description="Claude Code's allow list.")
+    permission_mode: Literal["dontAsk", "default", "acceptEdits", "bypassPermissions"] = Field(
+        "dontAsk", description="Claude Code's permission mode; in dontAsk nothing waits for a person."
+    )
+    allow: tuple[str, ...] = Field(
+        ("Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "Bash(git:*)"),
+        description="What Claude Code may do unasked, as its permission rules; devclaw's own tools always may. "
+        "Add the project's test command: `Bash(pytest:*)`.",
+    )
     claude_bin: Word = Field("claude", description="Claude Code's program.")
+    env_file: str = Field(
+        "",
+        description="File of `NAME=value` lines for Claude Code (API address, token), readable by its owner only; "
+        "relative to the workspace. Empty: the user's own login.",
+    )
 
 
 class ModelSettings(Section):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError, SessionFailed, UnknownTask
+from devclaw_py.errors import SessionError, UnknownTask
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
@@ -65,7 +65,7 @@ def _stop_session(app: App, intent: Intent) -> None:
     """Stop the session if this pickup started it and no later task has moved in."""
     _, _, _, _, session = seat_of(intent)
     if intent.payload.get("starts") and session not in seated_sessions(app):
-        app.sessions.stop(session)
+        app.sessions.leave(session)
 
 
 def _worktree(app: App, intent: Intent) -> Intent:
@@ -169,7 +169,7 @@ def _offer(app: App, intent: Intent) -> Intent:
     text = task_text(app, project_of(app, intent), intent)
     try:
         app.sessions.offer(session, offer_of(intent), text)
-    except SessionFailed:
+    except SessionError:
         # The line may have arrived all the same: what the worker has accepted goes on.
         if not app.sessions.accepted(session, offer_of(intent)):
             raise

@@ -48,12 +48,6 @@ def pass_became_fail(task: TaskRef, summary: str, reason: str) -> Announcement:
     return Announcement(emoji="🔀", text=text, task=task)
 
 
-def report_waits(task: TaskRef, role: Role, result: Result, reason: str) -> Announcement:
-    """Tell that a report is kept and will be carried out later."""
-    text = f"{role.upper()} {RESULTS[result][1]} #{task.number} is kept and waits: {_sentence(reason)}"
-    return Announcement(emoji="⏳", text=text, task=task)
-
-
 def waits(task: TaskRef, reason: str) -> Announcement:
     """Tell that an operation on a task is parked until ``reason`` is gone."""
     return Announcement(emoji="⏳", text=f"{_named(task)} waits: {_sentence(reason)}", task=task)
@@ -64,16 +58,6 @@ def merge_awaited(task: TaskRef, summary: str, base_branch: str, integration: In
     who = "a person" if integration is Integration.HUMAN else "its worker"
     text = f"QA PASS {_said(task, summary)} Issue closed; {who} has yet to merge its work into {base_branch}."
     return Announcement(emoji="🎉", text=text, task=task)
-
-
-def chained(done: Announcement, follow: Announcement) -> Announcement:
-    """Return ``done`` with the pickup that followed on a line of its own."""
-    return done.noting(f"{follow.emoji} {follow.text}", *follow.notes)
-
-
-def chain_waits(done: Announcement, role: Role, reason: str) -> Announcement:
-    """Return ``done`` with a line that says why the next pickup has to wait."""
-    return done.noting(f"⏳ {role.upper()} follows later: {_sentence(reason)}")
 
 
 def will_not_follow(issue: int, role: Role, reason: str) -> Announcement:

@@ -6,6 +6,7 @@ Adapters: `terminals.tmux` and `terminals.memory`; one contract suite holds both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,15 @@ from pydantic import Field
 
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
+
+
+class Key(StrEnum):
+    """A key that is pressed on its own, in tmux's words."""
+
+    ENTER = "Enter"
+    CLEAR_LINE = "C-u"
+    RUB_OUT = "BSpace"
+    STASH = "C-s"
 
 
 class TerminalSession(Value):
@@ -68,12 +78,36 @@ class Terminal(Protocol):
         """
         ...
 
+    def paste(self, name: str, text: str) -> None:
+        """Paste ``text``, cleaned as in `send`, as one piece and press no key.
+
+        Raises:
+            SessionFailed: there is no live session of the name, or the terminal refused.
+        """
+        ...
+
+    def press(self, name: str, key: Key) -> None:
+        """Press one key, out of copy mode.
+
+        Raises:
+            SessionFailed: there is no live session of the name, or the terminal refused.
+        """
+        ...
+
     def clear_input(self, name: str) -> None:
         """Empty the input line of a live session; a session that is gone is no error."""
         ...
 
     def screen(self, name: str, *, lines: int = 200) -> str:
         """Return the last ``lines`` lines of the session's screen, scroll-back included, without colours.
+
+        Raises:
+            SessionFailed: there is no session of the name, or the terminal cannot be asked.
+        """
+        ...
+
+    def view(self, name: str) -> str:
+        """Return what is visible of the session now, one line a row, with the escape sequences of its colours.
 
         Raises:
             SessionFailed: there is no session of the name, or the terminal cannot be asked.

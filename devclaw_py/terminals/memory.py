@@ -11,7 +11,7 @@ from pathlib import Path
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.rules.cleaning import clean
-from devclaw_py.terminals.base import TerminalSession
+from devclaw_py.terminals.base import Key, TerminalSession
 
 Worker = Callable[[str, str], None]
 
@@ -36,6 +36,7 @@ class Pane:
     session: TerminalSession
     started: Started
     typed: list[str] = field(default_factory=list)
+    box: str = ""
 
 
 class MemoryTerminal:
@@ -100,18 +101,27 @@ class MemoryTerminal:
     def send(self, name: str, text: str) -> None:
         """Hand the cleaned text to the worker."""
         self._fail("send", acted=False)
-        with self._lock:
-            session = self._own(name)
-            if session is None or not session.alive:
-                raise SessionFailed(f"there is no live session {name} to type into")
-            self.panes[name].typed.append(clean(text))
-        self.worker(name, clean(text))
+        self._live(name).box += clean(text)
+        self._enter(name)
         self._fail("send", acted=True)
 
+    def paste(self, name: str, text: str) -> None:
+        """Add the cleaned text to the input line."""
+        self._live(name).box += clean(text)
+
+    def press(self, name: str, key: Key) -> None:
+        """Hand the input line to the worker at Enter; other keys empty it or take its last letter."""
+        pane = self._live(name)
+        if key is Key.ENTER:
+            self._enter(name)
+        else:
+            pane.box = pane.box[:-1] if key is Key.RUB_OUT else ""
+
     def clear_input(self, name: str) -> None:
-        """Do nothing: text is sent whole here, so no input line is ever half full."""
+        """Empty the input line."""
         self._fail("clear_input", acted=False)
-        self._own(name)
+        if self._own(name):
+            self.panes[name].box = ""
 
     def screen(self, name: str, *, lines: int = 200) -> str:
         """Return the last lines that were typed."""
@@ -120,6 +130,10 @@ class MemoryTerminal:
             if self._own(name) is None:
                 raise SessionFailed(f"there is no session {name} to look at")
             return "\n".join("\n".join(self.panes[name].typed).split("\n")[-lines:])
+
+    def view(self, name: str) -> str:
+        """Return the screen and below it the input line."""
+        return f"{self.screen(name)}\n{self.panes[name].box}"
 
     def stop(self, name: str) -> None:
         """End the session."""
@@ -139,6 +153,19 @@ class MemoryTerminal:
     def diagnose(self) -> list[Finding]:
         """Say that sessions live in memory."""
         return [Finding(type="terminal", severity=Severity.OK, message="worker sessions live in this process's memory")]
+
+    def _enter(self, name: str) -> None:
+        with self._lock:
+            pane = self._live(name)
+            line, pane.box = pane.box, ""
+            pane.typed.append(line)
+        self.worker(name, line)
+
+    def _live(self, name: str) -> Pane:
+        session = self._own(name)
+        if session is None or not session.alive:
+            raise SessionFailed(f"there is no live session {name} to type into")
+        return self.panes[name]
 
     def _own(self, name: str) -> TerminalSession | None:
         with self._lock:

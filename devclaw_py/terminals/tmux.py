@@ -12,7 +12,6 @@ command. A client sends a chain of commands as one message: killed at any time, 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -22,12 +21,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from devclaw_py.errors import SessionFailed
 from devclaw_py.kernel import proc
+from devclaw_py.kernel.config import socket_name
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
 from devclaw_py.rules.cleaning import clean
 from devclaw_py.terminals import processes, tmux_doctor
 from devclaw_py.terminals import tmux_words as words
-from devclaw_py.terminals.base import TerminalSession
+from devclaw_py.terminals.base import Key, TerminalSession
 
 if TYPE_CHECKING:
     from libtmux.common import tmux_cmd
@@ -43,11 +43,6 @@ class Commands(Protocol):
     def cmd(self, cmd: str, *args: object, stdin: str | None = None) -> tmux_cmd:
         """Run one chain of tmux commands; ``stdin`` is the text for ``load-buffer -``."""
         ...
-
-
-def socket_name(workspace: Path) -> str:
-    """Return the name of the workspace's tmux socket."""
-    return "devclaw-" + hashlib.sha256(str(workspace.resolve()).encode()).hexdigest()[:8]
 
 
 def bounded_server(socket: str, *, timeout_s: float, env: Mapping[str, str]) -> Commands:
@@ -90,7 +85,7 @@ class TmuxTerminal:
         self._timeout_s = timeouts.tmux_s
         self._env = _client_environment(os.environ if environ is None else environ)
         self._server: Commands | None = None
-        self.socket = settings.socket or socket_name(workspace)
+        self.socket = socket_name(workspace, settings.socket)
 
     def sessions(self) -> list[TerminalSession]:
         """Return all sessions of this workspace, asked with one tmux command."""
@@ -138,17 +133,20 @@ class TmuxTerminal:
         return started
 
     def send(self, name: str, text: str) -> None:
-        """Paste ``text`` through a buffer of the session's own, then press Enter in a second command."""
-        session = self.find(name)
-        if session is None or not session.alive:
-            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
-        target, buffer, cleaned = words.pane(name), f"devclaw-{name}", clean(text)
+        """Paste ``text``, then press Enter in a second command."""
+        self._check_live(name)
+        self._paste(name, text)
+        self._press(name, Key.ENTER)
 
-        if cleaned:
-            load = ["load-buffer", "-b", buffer, "-"]
-            paste = ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", target]
-            self._tell([words.leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
-        self._tell([words.leave_copy_mode(target), ["send-keys", "-t", target, "Enter"]], f"press Enter in {name}")
+    def paste(self, name: str, text: str) -> None:
+        """Paste ``text`` through a buffer of the session's own."""
+        self._check_live(name)
+        self._paste(name, text)
+
+    def press(self, name: str, key: Key) -> None:
+        """Press one key, by its name in tmux."""
+        self._check_live(name)
+        self._press(name, key)
 
     def clear_input(self, name: str) -> None:
         """Press C-u once, out of copy mode; several in a row are taken for pasted text by Claude Code."""
@@ -166,6 +164,12 @@ class TmuxTerminal:
             [["capture-pane", "-p", "-t", words.pane(name), "-S", f"-{lines}"]], f"read the screen of {name}"
         )
         return "\n".join("\n".join(answer).rstrip().split("\n")[-lines:])
+
+    def view(self, name: str) -> str:
+        """Return the visible rows with their colours."""
+        if self.find(name) is None:
+            raise SessionFailed(f"there is no tmux session {name} to look at")
+        return "\n".join(self._tell([["capture-pane", "-p", "-e", "-t", words.pane(name)]], f"look at {name}"))
 
     def stop(self, name: str) -> None:
         """Hang up the session, then kill what is left of its processes, those that ignore the signal too."""
@@ -193,6 +197,22 @@ class TmuxTerminal:
     def diagnose(self) -> list[Finding]:
         """Look for tmux, its version, whether the server answers, and a UTF-8 locale for people who attach."""
         return tmux_doctor.diagnose(self.sessions, self._env, timeout_s=self._timeout_s)
+
+    def _check_live(self, name: str) -> None:
+        session = self.find(name)
+        if session is None or not session.alive:
+            raise SessionFailed(f"nothing was typed into {name}: it {'has ended' if session else 'does not exist'}")
+
+    def _paste(self, name: str, text: str) -> None:
+        target, buffer, cleaned = words.pane(name), f"devclaw-{name}", clean(text)
+        if cleaned:
+            load = ["load-buffer", "-b", buffer, "-"]
+            paste = ["paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", target]
+            self._tell([words.leave_copy_mode(target), load, paste], f"type into {name}", stdin=cleaned)
+
+    def _press(self, name: str, key: Key) -> None:
+        target = words.pane(name)
+        self._tell([words.leave_copy_mode(target), ["send-keys", "-t", target, key.value]], f"press {key} in {name}")
 
     def _birth(self, name: str, cwd: Path, program: Sequence[str], marks: Mapping[str, str]) -> list[list[str]]:
         width, height = str(self._settings.width), str(self._settings.height)

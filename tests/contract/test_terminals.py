@@ -16,7 +16,7 @@ import pytest
 from devclaw_py.errors import SessionFailed
 from devclaw_py.kernel import proc
 from devclaw_py.model.settings import TerminalSettings, TimeoutSettings
-from devclaw_py.terminals.base import Terminal, TerminalSession
+from devclaw_py.terminals.base import Key, Terminal, TerminalSession
 from devclaw_py.terminals.memory import MemoryTerminal
 from devclaw_py.terminals.tmux import TmuxTerminal
 
@@ -191,18 +191,64 @@ def test_a_stopped_session_is_gone(lab: Lab) -> None:
     assert [session.name for session in lab.terminal.sessions()] == [NAME + "-2"]
 
 
+def test_pasted_text_waits_for_its_enter(lab: Lab) -> None:
+    lab.start()
+
+    lab.terminal.paste(NAME, "half a ")
+    lab.terminal.paste(NAME, "line")
+    lab.terminal.press(NAME, Key.ENTER)
+
+    # cat says a line again only when it was entered.
+    until(lambda: "half a line" in lab.terminal.screen(NAME))
+
+
+def test_a_cleared_line_is_not_entered(lab: Lab) -> None:
+    lab.start()
+
+    lab.terminal.paste(NAME, "wrong")
+    lab.terminal.press(NAME, Key.CLEAR_LINE)
+    lab.terminal.paste(NAME, "right")
+    lab.terminal.press(NAME, Key.ENTER)
+
+    until(lambda: "right" in lab.terminal.screen(NAME))
+    assert "wrong" not in lab.terminal.screen(NAME).split("right")[-1]
+
+
+def test_what_stands_on_the_input_line_is_seen(lab: Lab) -> None:
+    lab.start()
+
+    lab.terminal.paste(NAME, "a draft")
+
+    until(lambda: "a draft" in lab.terminal.view(NAME))
+
+
+@pytest.mark.parametrize("dead", [True, False], ids=["dead", "absent"])
+def test_nothing_is_pasted_or_pressed_without_a_live_session(lab: Lab, dead: bool) -> None:
+    if dead:
+        lab.start()
+        lab.die(NAME)
+
+    with pytest.raises(SessionFailed):
+        lab.terminal.paste(NAME, "text")
+    with pytest.raises(SessionFailed):
+        lab.terminal.press(NAME, Key.ENTER)
+
+
 def test_stopping_or_clearing_a_session_that_is_gone_is_no_error(lab: Lab) -> None:
     lab.terminal.stop(NAME)
     lab.terminal.clear_input(NAME)
 
 
-@pytest.mark.parametrize("call", ["find", "start", "send", "stop", "clear_input", "screen"])
+@pytest.mark.parametrize("call", ["find", "start", "send", "paste", "press", "stop", "clear_input", "screen", "view"])
 def test_a_session_of_somebody_else_is_never_touched(lab: Lab, call: str) -> None:
     lab.make_foreign(NAME)
     calls: dict[str, Callable[[], object]] = {
         "find": lambda: lab.terminal.find(NAME),
         "start": lab.start,
         "send": lambda: lab.terminal.send(NAME, "text"),
+        "paste": lambda: lab.terminal.paste(NAME, "text"),
+        "press": lambda: lab.terminal.press(NAME, Key.ENTER),
+        "view": lambda: lab.terminal.view(NAME),
         "stop": lambda: lab.terminal.stop(NAME),
         "clear_input": lambda: lab.terminal.clear_input(NAME),
         "screen": lambda: lab.terminal.screen(NAME),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from devclaw_py import catalogue
-from devclaw_py.agents.base import AgentState
+from devclaw_py.agents.base import AgentState, Condition
 from devclaw_py.errors import RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
@@ -764,7 +764,7 @@ def test_an_agent_that_says_nothing_of_itself_is_unknown_not_dead(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issue = working(office)
-    monkeypatch.setattr(office.agent, "state", lambda folder: AgentState.UNKNOWN)
+    monkeypatch.setattr(office.agent, "state", lambda *facts: Condition(state=AgentState.UNKNOWN))
 
     answer = check(office, fix=True)
 

@@ -15,6 +15,7 @@ import pytest
 
 from devclaw_py.errors import SessionFailed, WorkerBusy
 from devclaw_py.model.pipeline import SessionAction
+from devclaw_py.terminals.base import TerminalSession
 
 if TYPE_CHECKING:
     from tests.real.conftest import Office
@@ -288,7 +289,11 @@ def test_what_the_loop_says_of_itself_is_not_believed_after_its_death(office: Of
     wait_for(lambda: not lives(record["pid"]), "the loop is dead")
 
     wait_for(lambda: office.status() == "dead", "the terminal says so")
-    wait_for(lambda: office.sessions.agent.state(office.folder).value == "unknown", "and so does the agent")
+    session = TerminalSession(name=office.name, alive=True)
+    wait_for(
+        lambda: office.sessions.agent.state(office.folder, session, office.screen).state.value == "unknown",
+        "and so does the agent",
+    )
 
 
 def test_a_session_whose_agent_cannot_start_says_why_and_is_gone(

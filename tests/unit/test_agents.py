@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.base import AgentState, Workplace
+from devclaw_py.agents.base import AgentState, Condition, Workplace
 from devclaw_py.agents.kinds import open_agent
 from devclaw_py.agents.scripted import ScriptedAgent
 from devclaw_py.agents.surroundings import session_limit
@@ -14,6 +15,7 @@ from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Severity
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.settings import AgentSettings
+from devclaw_py.terminals.base import TerminalSession
 
 
 def scripted(*program: str) -> ScriptedAgent:
@@ -34,15 +36,11 @@ def place(folder: Path) -> Workplace:
     )
 
 
-def test_claude_is_refused_with_the_name_of_what_can_be_used(tmp_path: Path) -> None:
-    agent = open_agent(AgentSettings(kind="claude"))
-
-    with pytest.raises(ConfigError, match=r'kind = "scripted"'):
-        agent.launch(place(tmp_path), resume=False, base_env={})
-
-
-def test_the_scripted_agent_is_opened_by_its_name() -> None:
-    assert open_agent(AgentSettings(kind="scripted", program=("true",))).kind == "scripted"
+@pytest.mark.parametrize("kind", ["claude", "scripted"])
+def test_an_agent_is_opened_by_its_name_whether_its_program_is_there_or_not(
+    tmp_path: Path, kind: Literal["claude", "scripted"]
+) -> None:
+    assert open_agent(AgentSettings(kind=kind, claude_bin="/no/such"), tmp_path).kind == kind
 
 
 def test_a_scripted_agent_without_a_program_cannot_be_launched(tmp_path: Path) -> None:
@@ -78,7 +76,8 @@ def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
         # The number stands here and not in the test's name, which all test processes must agree on.
         (tmp_path / mailbox.STATE).write_text(record.replace("PID", str(os.getpid())))
 
-    assert scripted("true").state(tmp_path) is state
+    session = TerminalSession(name="a", alive=True)
+    assert scripted("true").state(tmp_path, session, lambda: "") == Condition(state=state)
 
 
 @pytest.mark.parametrize(

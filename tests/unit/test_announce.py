@@ -60,10 +60,6 @@ BARE = TaskRef(number=42, title="Add a login page")
             announce.pass_became_fail(BARE, "", "conflict in app.py"),
             "🔀 QA passed #42. The work cannot be merged: conflict in app.py. Sent back to DEV.",
         ),
-        (
-            announce.report_waits(BARE, Role.QA, Result.PASS, "the checkout is dirty"),
-            "⏳ QA PASS #42 is kept and waits: the checkout is dirty.",
-        ),
         (announce.waits(BARE, "tracker down"), "⏳ #42: Add a login page waits: tracker down."),
         (
             announce.merge_awaited(BARE, "Works", "main", Integration.HUMAN),
@@ -110,19 +106,6 @@ def test_a_link_stands_on_the_second_line() -> None:
     told = announce.picked_up(TASK, Role.DEV, Tier.MEDIOR, SessionAction.SPAWN).noting("⚠️ dirty")
 
     assert plain(told).splitlines()[1:] == ["🔗 https://example.org/42", "⚠️ dirty"]
-
-
-def test_a_pickup_that_follows_is_one_line_below_the_result() -> None:
-    done = announce.completed(BARE, Role.DEV, Result.DONE)
-    told = announce.chained(done, announce.picked_up(BARE, Role.QA, Tier.QA, SessionAction.SPAWN))
-
-    assert plain(told).splitlines()[1] == "🔍 Spawning QA (qa) for #42: Add a login page"
-
-
-def test_a_pickup_that_has_to_wait_says_why() -> None:
-    told = announce.chain_waits(announce.completed(BARE, Role.DEV, Result.DONE), Role.QA, "QA is on #41")
-
-    assert plain(told).splitlines()[1] == "⏳ QA follows later: QA is on #41."
 
 
 def test_findings_are_told_gravest_first_with_what_was_mended() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from devclaw_py.errors import ConfigError
 from devclaw_py.kernel import files
-from devclaw_py.kernel.secrets import new_token, same, scrub, write_private
+from devclaw_py.kernel.secrets import new_token, same, scrub
 
 
 def mode(path: Path) -> int:
@@ -108,12 +108,6 @@ def test_a_private_folder_is_closed_even_when_it_stood_open(tmp_path: Path) -> N
     files.private_folder(tmp_path / "a")
     files.private_folder(tmp_path / "b/c")
     assert [mode(tmp_path / "a"), mode(tmp_path / "b/c")] == [0o700, 0o700]
-
-
-def test_a_secret_is_readable_for_its_user_alone(tmp_path: Path) -> None:
-    write_private(tmp_path / "token", "abc")
-    assert mode(tmp_path / "token") == 0o600
-    assert (tmp_path / "token").read_text() == "abc\n"
 
 
 def test_tokens_differ_and_compare() -> None:

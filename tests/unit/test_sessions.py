@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -15,6 +16,7 @@ import pytest
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import AgentState, Workplace
+from devclaw_py.agents.console import Console
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.agents.memory import MemoryAgent
 from devclaw_py.agents.sessions import Sessions
@@ -22,7 +24,7 @@ from devclaw_py.errors import DeliveryUnconfirmed, NotAllowed, SessionFailed, Wo
 from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.model.pipeline import Role, SessionAction, Tier
 from devclaw_py.model.settings import LimitSettings, Settings
-from devclaw_py.terminals.memory import MemoryTerminal
+from devclaw_py.terminals.memory import MemoryTerminal, Started
 
 NAME = "shop-dev-medior"
 SECRET = {"PATH": "/bin", "HOME": "/home/ada", "GITHUB_TOKEN": "secret", "LC_TIME": "de_DE.UTF-8", "TMUX_TMPDIR": "/t"}
@@ -117,6 +119,97 @@ def test_a_session_that_does_not_get_ready_is_stopped_again(office: Office) -> N
         office.ensure()
 
     assert office.terminal.sessions() == []
+
+
+def test_a_session_that_asks_a_person_something_is_told_of_and_kept(office: Office) -> None:
+    office.agent.ready = False
+    office.agent.states[NAME] = AgentState.UNKNOWN
+    office.agent.details[NAME] = "asks a person: do you trust this?"
+    office.terminal.on_start = None
+
+    with pytest.raises(SessionFailed, match="do you trust this") as failed:
+        office.ensure()
+
+    assert office.clock.monotonic() < 5
+    assert failed.value.hint is not None
+    assert "devclaw attach shop dev medior --write" in failed.value.hint
+    office.sessions.leave(NAME)
+    assert office.sessions.look(NAME).status is LookStatus.UNKNOWN
+
+
+def test_a_session_that_asks_nothing_is_not_left_behind(office: Office) -> None:
+    office.ensure()
+
+    office.sessions.leave(NAME)
+
+    assert office.terminal.sessions() == []
+
+
+def test_a_conversation_that_is_lost_does_not_keep_its_desk_from_starting(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.ensure()
+    office.terminal.kill(NAME)
+    office.agent.resumes = True
+    monkeypatch.setattr(office.agent, "lost", lambda place: True)
+    play = office.terminal.on_start
+
+    def refuses_to_resume(name: str, started: Started) -> None:
+        if "--resume" in started.argv:
+            office.terminal.kill(name, exit_code=1)
+        elif play is not None:
+            play(name, started)
+
+    office.terminal.on_start = refuses_to_resume
+
+    assert office.ensure() is SessionAction.SPAWN
+
+
+def test_a_resume_that_fails_for_another_reason_is_not_given_up(office: Office) -> None:
+    office.ensure()
+    office.terminal.kill(NAME)
+    office.agent.resumes = True
+    office.terminal.on_start = lambda name, started: office.terminal.kill(name, exit_code=1)
+
+    with pytest.raises(SessionFailed, match="before it was ready"):
+        office.ensure()
+
+
+def test_a_line_that_is_not_accepted_is_helped_along_and_not_typed_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.ensure()
+    office.agent.accepts = False
+    nudged: list[str] = []
+
+    def nudge(console: Console, line: str) -> None:
+        nudged.append(line)
+        mailbox.accept(console.folder, "4.1")
+
+    monkeypatch.setattr(office.agent, "nudge", nudge)
+    office.sessions.offer(NAME, "4.1", "text")
+    office.sessions.wait_accepted(NAME, "4.1")
+
+    assert office.terminal.typed(NAME) == nudged
+
+
+def test_a_line_that_is_never_accepted_is_told_with_the_screen(office: Office) -> None:
+    office.ensure()
+    office.agent.accepts = False
+    office.sessions.offer(NAME, "4.1", "text")
+
+    with pytest.raises(DeliveryUnconfirmed, match=r"its screen: task 4\.1"):
+        office.sessions.wait_accepted(NAME, "4.1")
+
+
+def test_an_offer_holds_the_line_that_is_typed_for_it(office: Office) -> None:
+    office.ensure()
+    office.agent.accepts = False
+    office.sessions.offer(NAME, "4.1", "text")
+
+    offered = json.loads((office.sessions.folder(NAME) / "offers" / "4.1").read_text())
+
+    assert [offered] == office.terminal.typed(NAME)
 
 
 def test_a_session_left_half_started_is_started_anew(office: Office) -> None:

@@ -35,7 +35,7 @@ def examine(workspace: Path, environ: Mapping[str, str]) -> list[Finding]:
         findings.append(
             _critical("settings", str(error), error.hint or "mend that line; the checks below use defaults")
         )
-    findings += _settings(settings)
+    findings += _settings(settings, workspace)
     app = hands_to_look(workspace, settings, environ)
     findings += _folder(workspace)
     findings += _permissions(workspace)
@@ -68,8 +68,8 @@ def _on_path(workspace: Path, environ: Mapping[str, str]) -> Finding:
     return _good("program", f"workers report with {found}")
 
 
-def _settings(settings: Settings) -> Iterator[Finding]:
-    yield from open_agent(settings.agent).diagnose()
+def _settings(settings: Settings, workspace: Path) -> Iterator[Finding]:
+    yield from open_agent(settings.agent, workspace).diagnose()
     try:
         notifier_for(settings)
     except ConfigError as error:

@@ -19,13 +19,13 @@ import yaml
 from devclaw_py import catalogue
 from devclaw_py.app import App
 from devclaw_py.faces.opening import open_workspace
+from devclaw_py.kernel.config import socket_name
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.task import Task
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.wishes import carry_out
 from devclaw_py.state.flush import flush_lines
-from devclaw_py.terminals.tmux import socket_name
 
 GROUP = "-1001"
 SETTINGS = """

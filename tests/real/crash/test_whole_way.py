@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from devclaw_py.terminals.tmux import socket_name
+from devclaw_py.kernel.config import socket_name
 from tests.real.crash.conftest import GROUP, Yard
 
 MakeYard = Callable[[], Yard]

@@ -1,0 +1,55 @@
+#!/bin/sh
+# What Claude Code calls at each event, with the event's name; the payload is JSON on standard input. It lies in the
+# session's folder. Each event becomes one file there: written aside, then renamed. What cannot be written (a full disk)
+# is left out: no turn waits for it or fails by it.
+umask 077
+folder=${0%/*}
+payload=$(cat)
+
+keep() {
+    aside=$folder/events/.new.$$
+    stamp=$(date +%s%N 2>/dev/null)
+    { printf '%s\n' "$payload" >"$aside" && mv -f "$aside" "$folder/events/$stamp-$$-$1.json"; } 2>/dev/null ||
+        rm -f "$aside"
+}
+
+block() {
+    keep PromptBlocked
+    echo "devclaw: $1" >&2
+    exit 2
+}
+
+case $1 in
+status)
+    aside=$folder/.usage.$$
+    { printf '%s\n' "$payload" >"$aside" && mv -f "$aside" "$folder/usage.json"; } 2>/dev/null || rm -f "$aside"
+    echo "devclaw ${folder##*/}"
+    exit 0
+    ;;
+UserPromptSubmit) ;;
+*)
+    keep "$1"
+    exit 0
+    ;;
+esac
+
+# The event is there before the offer is accepted: whoever sees an accepted offer also sees the turn that it began.
+keep UserPromptSubmit
+prompt=${payload#*'"prompt":'}
+# A person may paste half a megabyte, and sh's patterns are slow on texts made to be so.
+prompt=$(printf '%.9000s' "$prompt")
+case $prompt in
+'"devclaw-task '[0-9]*': Read the file '*) ;;
+*'devclaw-task '[0-9]*': Read the file '*) block "a task's line has other text before it; send that apart" ;;
+*) exit 0 ;;
+esac
+offer=${prompt#'"devclaw-task '}
+offer=${offer%%[!0-9.]*}
+IFS= read -r line 2>/dev/null <"$folder/offers/$offer" || line=
+[ -n "$line" ] || block "task $offer is not offered: it was taken before, or taken back"
+case $prompt in
+"$line"*) ;;
+*) block "the line of task $offer is not what was offered, or has other text behind it" ;;
+esac
+mv -f "$folder/offers/$offer" "$folder/accepted/$offer" 2>/dev/null || block "task $offer was taken back"
+exit 0

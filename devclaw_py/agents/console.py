@@ -1,0 +1,40 @@
+"""A session that something is typed into, and how that is done for an agent that reads plain lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from devclaw_py.kernel.clock import Clock
+from devclaw_py.terminals.base import Terminal
+
+
+@dataclass(frozen=True)
+class Console:
+    """One session under its lock. ``patience_s`` bounds what an agent waits for before it types."""
+
+    terminal: Terminal
+    name: str
+    folder: Path
+    clock: Clock
+    patience_s: float
+
+
+class PlainTyping:
+    """How a line is put to an agent that reads lines from its terminal and takes whatever it is given."""
+
+    def submit(self, console: Console, line: str) -> None:
+        """Empty the input line, for whoever was killed before Enter has left one, and type the line."""
+        console.terminal.clear_input(console.name)
+        console.terminal.send(console.name, line)
+
+    def nudge(self, console: Console, line: str) -> None:
+        """Do nothing: a terminal's Enter is never lost here."""
+
+    def say(self, console: Console, line: str) -> None:
+        """Type a line that is no task."""
+        console.terminal.send(console.name, line)
+
+    def tidy(self, console: Console) -> None:
+        """Empty the input line."""
+        console.terminal.clear_input(console.name)

@@ -1,0 +1,190 @@
+"""A task from To Do through task_pickup into the real Claude Code, and its report back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from devclaw_py import catalogue
+from devclaw_py.agents.standin.server import StandIn
+from devclaw_py.faces.opening import open_workspace
+from devclaw_py.model.caller import HUMAN
+from devclaw_py.terminals.tmux import socket_name
+
+GROUP = "-1001"
+DEV = "shop-dev-medior"
+
+
+@dataclass
+class Shop:
+    """A registered project whose workers are Claude Code."""
+
+    folder: Path
+    environ: dict[str, str]
+    standin: StandIn
+    wait_for: Callable[..., None]
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace"
+
+    @property
+    def repo(self) -> Path:
+        return self.folder / "shop"
+
+    @property
+    def session(self) -> Path:
+        return self.workspace / "memory" / "sessions" / DEV
+
+    def git(self, *words: str) -> str:
+        argv = ["git", "-C", str(self.repo), *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=True, env=self.environ).stdout.strip()
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        app = open_workspace(self.workspace, dict(self.environ))
+        return catalogue.call(app, tool, {"projectGroupId": GROUP, **arguments}, HUMAN)
+
+    def done(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        answer = self.call(tool, **arguments)
+        assert answer["success"], answer
+        return answer
+
+    def create(self, title: str, body: str = "") -> int:
+        return int(self.done("task_create", title=title, description=body, label="To Do")["issue"]["id"])
+
+    def labels(self, issue: int) -> str:
+        return (self.workspace / "memory" / "issues" / "shop" / f"{issue}.md").read_text().split("---\n")[1]
+
+    def tmux(self, *words: str) -> str:
+        argv = ["tmux", "-L", socket_name(self.workspace), *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+
+    def idle(self) -> bool:
+        return open_workspace(self.workspace, dict(self.environ)).sessions.look(DEV).status.value == "idle"
+
+
+@pytest.fixture
+def shop(
+    tmp_path: Path,
+    needed: Callable[[str], None],
+    claude_bin: str,
+    new_home: Path,
+    standin: StandIn,
+    wait_for: Callable[..., None],
+) -> Iterator[Shop]:
+    needed("tmux")
+    needed("git")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(new_home), "LC_ALL": "C.UTF-8"}
+    shop = Shop(tmp_path, environ, standin, wait_for)
+    shop.workspace.mkdir()
+    secrets = shop.workspace / "claude.env"
+    secrets.touch(mode=0o600)
+    secrets.write_text(f"ANTHROPIC_BASE_URL={standin.url}\nANTHROPIC_AUTH_TOKEN={standin.token}\n")
+    (shop.workspace / "devclaw.toml").write_text(
+        f"[agent]\nclaude_bin = {json.dumps(claude_bin)}\nenv_file = 'claude.env'\n"
+    )
+    shop.repo.mkdir()
+    shop.git("init", "-qb", "main")
+    shop.git("config", "user.name", "Ann")
+    shop.git("config", "user.email", "ann@example.org")
+    shop.git("commit", "-qm", "Begin", "--allow-empty")
+    shop.done("project_register", name="shop", repo=str(shop.repo), baseBranch="main")
+    yield shop
+    shop.tmux("kill-server")
+    (Path("/tmp") / f"tmux-{os.getuid()}" / socket_name(shop.workspace)).unlink(missing_ok=True)
+
+
+def directive(tool: str, **arguments: Any) -> str:
+    return f"[[standin: tool {tool} {json.dumps(arguments)}]]\n"
+
+
+def test_a_task_is_picked_up_worked_on_and_reported_by_its_tools(shop: Shop) -> None:
+    worktree = shop.folder / "shop.worktrees" / "dev-medior"
+    body = (
+        directive("Write", file_path=str(worktree / "footer.txt"), content="a footer\n")
+        + directive("Bash", command="git add -A && git commit -qm 'Add a footer'")
+        + directive("mcp__devclaw__task_complete", result="done", summary="It stands", issueId=1, attempt=1)
+    )
+    issue = shop.create("Add a footer", body)
+
+    picked = shop.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert picked["sessionAction"] == "spawn"
+    shop.wait_for(lambda: "To Test" in shop.labels(issue), "the report was applied", within_s=60)
+    assert "a footer" in shop.git("show", f"devclaw/{issue}-add-a-footer:footer.txt")
+
+
+def test_a_second_task_goes_to_the_session_that_has_the_context_of_the_first(shop: Shop) -> None:
+    report = {"result": "done", "summary": "It stands", "attempt": 1}
+    for number in (1, 2):
+        body = directive("mcp__devclaw__task_complete", issueId=number, **report)
+        assert shop.create(f"Task {number}", body) == number
+
+    first = shop.done("task_pickup", issueId=1, role="dev", model="medior")
+    shop.wait_for(lambda: "To Test" in shop.labels(1), "the first report was applied", within_s=60)
+    shop.wait_for(shop.idle, "the worker is idle")
+    second = shop.done("task_pickup", issueId=2, role="dev", model="medior")
+    shop.wait_for(lambda: "To Test" in shop.labels(2), "the second report was applied", within_s=60)
+
+    assert (first["sessionAction"], second["sessionAction"]) == ("spawn", "send")
+    assert len({turn.session for turn in shop.standin.turns}) == 1
+
+
+@pytest.mark.parametrize(
+    "title", ["!rm -rf ~", "/clear", "@README.md", "x\x1b[201~\r!ls", "done; touch /tmp/$(id) `id`", "漢字 🦀 \\'\""]
+)
+def test_no_title_reaches_the_terminal(shop: Shop, title: str) -> None:
+    issue = shop.create(title, "[[standin: say heard]]")
+
+    shop.done("task_pickup", issueId=issue, role="dev", model="medior")
+
+    shop.wait_for(lambda: len(shop.standin.turns) >= 2, "the task file was read")
+    line = f"devclaw-task {issue}.1: Read the file `{shop.session / 'tasks' / f'{issue}.1.md'}` and do the task in it."
+    assert {turn.conversation.turn.prompt for turn in shop.standin.turns} == {line}
+
+
+def test_a_worker_that_never_gets_ready_leaves_the_task_in_its_queue(shop: Shop) -> None:
+    (Path(shop.environ["HOME"]) / ".claude.json").unlink()
+    (shop.workspace / "devclaw.toml").write_text(
+        (shop.workspace / "devclaw.toml").read_text() + "[timeouts]\nready_s = 8\n"
+    )
+    issue = shop.create("Add a footer")
+
+    answer = shop.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert answer["error"]["code"] == "session_failed"
+    assert "To Do" in shop.labels(issue)
+    assert shop.standin.turns == []
+
+
+def test_without_the_program_a_pickup_is_a_config_error_and_nothing_changes(shop: Shop) -> None:
+    (shop.workspace / "devclaw.toml").write_text("[agent]\nclaude_bin = '/no/such/claude'\n")
+    issue = shop.create("Add a footer")
+
+    answer = shop.call("task_pickup", issueId=issue, role="dev", model="medior")
+
+    assert answer["error"]["code"] == "config_error"
+    assert "claude_bin" in answer["error"]["hint"]
+    assert "To Do" in shop.labels(issue)
+
+
+def test_no_secret_of_the_api_or_of_the_session_is_seen_from_outside(shop: Shop) -> None:
+    issue = shop.create("Add a footer", "[[standin: say heard]]")
+    shop.done("task_pickup", issueId=issue, role="dev", model="medior")
+    shop.wait_for(lambda: len(shop.standin.turns) >= 2, "the worker works")
+
+    secrets = (shop.standin.token, (shop.session / "token").read_text().strip())
+    seen = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    seen.append(shop.tmux("list-panes", "-a", "-F", "#{pane_start_command}"))
+    seen.append(shop.tmux("show-environment", "-g"))
+    seen.append((shop.workspace / "memory" / "audit.log").read_text())
+    seen += [turn.raw.decode() for turn in shop.standin.turns]
+    assert [text[:200] for text in seen if any(secret in text for secret in secrets)] == []
