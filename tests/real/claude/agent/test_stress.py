@@ -26,7 +26,7 @@ from devclaw_py.agents.sessions import Sessions
 from devclaw_py.agents.standin.record import Request
 from devclaw_py.agents.standin.script import Answer, Call, Conversation
 from devclaw_py.agents.standin.server import StandIn
-from devclaw_py.errors import SessionError
+from devclaw_py.errors import SessionError, WorkerBusy
 from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.settings import AgentSettings, Settings, TimeoutSettings
@@ -140,12 +140,16 @@ class Worker:
                 self.sessions.ensure(self.place, keep=frozenset())
                 self.sessions.offer(self.name, offer, text)
                 self.sessions.wait_accepted(self.name, offer)
-            except SessionError as error:
+            except (SessionError, WorkerBusy) as error:
                 self.sent.refused[type(error).__name__] += 1
                 if self.sessions.void(self.name, offer):
+                    self.rests()
                     continue
             self.sent.meant[offer] = text
             break
+        self.rests()
+
+    def rests(self) -> None:
         self.wait_for(lambda: self.sessions.look(self.name).status.value == "idle", f"{self.name} rests", within_s=60)
 
     @contextmanager
