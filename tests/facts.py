@@ -27,10 +27,10 @@ def plain(nodeid: str) -> str:
 
 
 def counts(report: pytest.TestReport) -> bool:
-    """Say whether a report shows that its test ran, or was left out for a reason that is allowed."""
+    """Say whether a report shows that its test ran, well or not, or was left out for a reason that is allowed."""
     if report.skipped:
         return any(reason in str(report.longrepr) for reason in ALLOWED)
-    return report.when == "call" and report.passed
+    return report.when == "call"
 
 
 def not_run(table: dict[str, dict[str, Any]], ran: set[str]) -> list[str]:
@@ -52,8 +52,8 @@ class FactsPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Fail a whole run without failures in which a test of the table did not run."""
-        if exitstatus == pytest.ExitCode.OK and is_whole(session.config):
+        """Fail a whole run in which a test of the table did not run."""
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and is_whole(session.config):
             self.missing = not_run(rows(), self.ran)
         if self.missing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

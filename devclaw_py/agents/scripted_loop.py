@@ -30,6 +30,7 @@ KEYBOARD = 0
 CLEAR_KEY = b"\x15"
 GRACE_S = 0.3
 DISK_POLL_S = 0.5
+STOPPED_S = 0.05
 PASSING = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ENDING = (signal.SIGHUP, signal.SIGTERM)
 # What a program may have left switched on: other screen, hidden cursor, bracketed paste, mouse, colours.
@@ -100,7 +101,7 @@ class Loop:
             _foreground(program.pid)
             # It may have been stopped for touching the terminal before it had it.
             _signal(program.pid, signal.SIGCONT)
-            code = program.wait()
+            code = _ended(program)
         finally:
             self._end_family(program)
             _foreground(os.getpgrp())
@@ -195,6 +196,16 @@ def _no_stop() -> Iterator[None]:
 def _group_lives(program: proc.Program) -> bool:
     program.poll()
     return _signal(program.pid, 0)
+
+
+def _ended(program: proc.Program) -> int:
+    """Wait for the program's end and return its code; stopped at any time it goes on, as nobody else could tell it."""
+    look = os.WEXITED | os.WSTOPPED | os.WNOWAIT
+    while (found := os.waitid(os.P_PID, program.pid, look)) and found.si_code == os.CLD_STOPPED:
+        os.waitid(os.P_PID, program.pid, os.WSTOPPED)
+        time.sleep(STOPPED_S)
+        _signal(program.pid, signal.SIGCONT)
+    return program.wait()
 
 
 def _signal(group: int, number: int) -> bool:

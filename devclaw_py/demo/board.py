@@ -9,6 +9,7 @@ from pathlib import Path
 
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
+from devclaw_py.demo.command import typed
 from devclaw_py.demo.prepare import CHAT, GROUP
 from devclaw_py.errors import SessionFailed
 from devclaw_py.kernel import files
@@ -63,8 +64,12 @@ def look(app: App) -> Board:
         cards.append(Card(task.number, task.title, found[0] if len(found) == 1 else None, task.closed))
     workers = _workers(app, project)
     held = next((worker for worker in workers if worker.issue is not None), None)
-    attach = shlex.join(app.sessions.terminal.attach_command(held.session)) if held else None
-    return Board(tuple(cards), workers, attach)
+    return Board(tuple(cards), workers, _attach(app, project, held) if held else None)
+
+
+def _attach(app: App, project: Project, worker: Worker) -> str:
+    words = (typed(), "attach", project.slug, worker.role, worker.tier, "--workspace", str(app.workspace))
+    return shlex.join(words)
 
 
 def _workers(app: App, project: Project) -> tuple[Worker, ...]:

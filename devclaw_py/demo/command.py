@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
@@ -23,6 +24,12 @@ def devclaw() -> tuple[str, ...]:
     if _installed(root) and Path(sys.executable).with_name("devclaw").is_file():
         return ("devclaw",)
     return module("devclaw_py")
+
+
+def typed() -> str:
+    """Return the word with which a person starts devclaw: its name where PATH has it, else as this one was started."""
+    started = sys.argv[0]
+    return "devclaw" if shutil.which("devclaw") or Path(started).name != "devclaw" else started
 
 
 def _installed(root: Path) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devclaw_py.app import App
+from devclaw_py.demo.command import typed
 from devclaw_py.demo.prepare import CHAT, GROUP
 from devclaw_py.demo.repository import BASE, SuiteRun
 from devclaw_py.model.pipeline import Role, SessionAction, State
@@ -80,7 +81,7 @@ class Summary:
         workspace, repository = shlex.quote(str(self.workspace)), shlex.quote(str(self.repository))
         return [
             f"git -C {repository} log --oneline --graph",
-            f"devclaw status --workspace {workspace}",
+            f"{shlex.quote(typed())} status --workspace {workspace}",
             f"{self.workspace / 'memory' / 'issues'}  the issues and their history",
             f"{self.workspace / 'memory' / 'audit.log'}  every call",
             f"{self.workspace / CHAT}  what the group was told",

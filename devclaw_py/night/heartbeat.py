@@ -28,7 +28,8 @@ class Visit:
     """What was done for one project.
 
     ``error`` is the failure that ended the visit; others went on. ``busy`` says that another operation holds the
-    project: what it began is its own, and the next tick comes back.
+    project: what it began is its own, and the next tick comes back. ``waiting`` are the operations whose time is yet
+    to come.
     """
 
     group_id: str
@@ -36,6 +37,7 @@ class Visit:
     settled: list[str] = field(default_factory=list)
     spoken: list[dict[str, Any]] = field(default_factory=list)
     followed: list[dict[str, Any]] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     sent: int = 0
     unsent: int = 0
     busy: str | None = None
@@ -44,7 +46,8 @@ class Visit:
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        return bool(self.settled or self.spoken or self.followed or self.sent or self.unsent or self.busy or self.error)
+        told = (self.settled, self.spoken, self.followed, self.waiting, self.sent, self.unsent, self.busy, self.error)
+        return any(told)
 
 
 def tick(app: App) -> list[Visit]:
@@ -91,6 +94,11 @@ def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
             visit.sent += row.sent is not None
         visit.unsent = len(app.store.journal.outbox(visit.group_id))
+        visit.waiting = [
+            f"{intent.named} waits: {intent.payload.get('waits', 'no reason was kept')}"
+            for intent in app.store.journal.intents(visit.group_id)
+            if intent.next_try is not None
+        ]
     except DevClawError as error:
         if isinstance(error, ProjectBusy) and not force:
             visit.busy = str(error)

@@ -72,7 +72,7 @@ def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> t
         if task is None:
             queues = " and ".join(workflow.queues_of(role))
             raise QueueEmpty(
-                f"no issue of {project.name} waits for {role}: {queues} hold none that can be picked up",
+                f"no issue of {project.name} waits for {role}: nothing in {queues} can be picked up",
                 hint="queue_status shows what there is; task_update moves an issue into a queue",
             )
     else:

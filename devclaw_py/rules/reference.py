@@ -21,8 +21,8 @@ command; the last one that sets a key wins. `devclaw config` prints each value a
 environment a value is JSON or plain text. Times ending in `_s` are seconds, in `_min` minutes. An unknown section or
 key, a wrong type and a file that is no TOML are `config_error` with file, line and key; nothing falls back silently.
 
-`[agent] kind = "claude"`, the default, is refused at a worker's start by this version, and with it `permission_mode`,
-`allow`, `claude_bin` and `stall_min` have no effect yet. Set `kind = "scripted"`.
+`permission_mode`, `allow`, `claude_bin` and `env_file` are for `kind = "claude"`, `program` for `kind = "scripted"`;
+docs/concepts/claude.md says how they are used. `stall_min` has no effect yet.
 """
 
 NAMES: dict[object, str] = {str: "text", int: "whole number", float: "number"}

@@ -64,7 +64,7 @@ def pickup_source(role: Role, issue: int, found: tuple[State, ...]) -> State:
         what = " and ".join(found) if found else "no state label"
         raise WrongState(
             f"{role} can pick up issue #{issue} from {accepted}, but it has {what}",
-            hint="call session_health to mend it",
+            hint="session_health mends it" if found else f"task_update gives it one: {accepted}",
         )
     (state,) = found
     if KIND[state] is not StateKind.QUEUE:

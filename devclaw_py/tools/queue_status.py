@@ -7,6 +7,7 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import DevClawError
+from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State
@@ -23,7 +24,7 @@ class Args(GroupArgs):
 
 
 def queue_status(app: App, call: Call, args: Args) -> Answer:
-    """Show what waits in each queue and what each worker holds, in one project or in all.
+    """Show what waits in each queue and for a person, and what each worker holds, in one project or in all.
 
     A tracker that does not answer is an error of its project, never an empty queue; the sums are null then.
     """
@@ -54,6 +55,7 @@ def _project(app: App, project: Project) -> dict[str, Any]:
         "roleExecution": project.role_execution.value,
         **{role.value: _seat(project, role) for role in Role},
         "queue": None,
+        "refining": None,
         "parked": [_parked(intent) for intent in app.store.journal.intents(project.group_id) if intent.next_try],
         "wishes": [
             {"issueId": wish.issue, "role": wish.role.value} for wish in app.store.journal.wishes(project.group_id)
@@ -68,6 +70,9 @@ def _project(app: App, project: Project) -> dict[str, Any]:
             ]
             for place, state in enumerate(workflow.QUEUES)
         }
+        entry["refining"] = [
+            {"id": task.number, "title": task.title, "url": task.url} for task in tracker.list_by_label(State.REFINING)
+        ]
     except DevClawError as error:
         entry["error"] = {"code": error.code, "message": str(error)}
     return entry
@@ -91,13 +96,16 @@ def _parked(intent: Intent) -> dict[str, Any]:
         "issueId": intent.issue,
         "operation": intent.named,
         "reason": intent.payload.get("waits"),
-        "nextTry": intent.next_try.isoformat() if intent.next_try else None,
+        "nextTry": timestamp(intent.next_try) if intent.next_try else None,
     }
 
 
 def _told(entry: dict[str, Any]) -> Announcement:
-    queue = entry["queue"]
-    waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} if queue is not None else None
+    queue, refining = entry["queue"], entry["refining"]
+    waiting = None
+    if queue is not None and refining is not None:
+        # A worker that is blocked waits for a person, who would not look for it in a queue.
+        waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} | {State.REFINING: len(refining)}
     trouble = [entry["error"]["message"]] if "error" in entry else []
     trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
     return announce.queue(entry["name"], waiting, {role: entry[role]["issueId"] for role in Role}, trouble)

@@ -98,6 +98,16 @@ def test_a_tick_leaves_what_is_parked_until_its_time_and_force_does_not(office: 
     assert visit_all(office.app, force=True)[0].settled == [f"task_comment of #{issue} was settled"]
 
 
+def test_a_tick_tells_what_waits_for_its_time(office: Office) -> None:
+    later, payload = office.clock.now() + timedelta(minutes=5), {"waits": "the checkout has changes"}
+    office.app.store.journal.begin(comment(office, GROUP, issue=office.seed(), next_try=later, payload=payload))
+
+    visit = tick(office.app)[0]
+
+    assert visit.waiting == ["task_comment of #1 waits: the checkout has changes"]
+    assert visit.eventful
+
+
 def test_an_interrupted_registration_is_settled_though_its_group_has_no_project(office: Office) -> None:
     entry = Project(group_id=OTHER, name="other", slug="other", repo="/other").on_disk()
     payload = {"project": "other", "entry": entry}

@@ -97,8 +97,42 @@ def test_status_shows_what_does_not_go_on_by_itself(store: FilesStore, capsys: p
     shown = said(capsys, "status")
 
     assert "task_comment of #2 waits: the tracker is down" in shown
-    assert "1 announcements wait" in shown
+    assert "announcements that wait to be sent: 1" in shown
     assert "#2 waits for qa" in shown
+
+
+def test_status_shows_issues_that_wait_for_a_person_and_counts_the_rest(
+    store: FilesStore, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracker = LocalTracker(workspace / "memory" / "issues" / "shop", name="shop", clock=CLOCK, timeout_s=5)
+    for number in range(5):
+        tracker.create(f"Which colour, {number}?", "", labels=["Refining"])
+
+    shown = said(capsys, "status")
+
+    assert "#3 waits for a person in Refining: Which colour, 0?" in shown
+    assert "Which colour, 3?" not in shown
+    assert "2 more wait for a person in Refining" in shown
+
+
+@needs_tmux
+def test_status_shows_a_worker_that_does_not_work_on_what_it_holds(
+    store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "dev holds #1, and its session is absent: devclaw session-health says why" in said(capsys, "status")
+
+
+@needs_tmux
+def test_status_says_nothing_of_a_resting_worker_whose_report_waits(
+    store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.journal.begin(intent(next_try=CLOCK.now(), payload={"waits": "x"}).model_copy(update={"issue": 1}))
+
+    assert "its session is" not in said(capsys, "status")
+
+
+def test_status_without_projects_says_where_it_looked(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"No projects are registered in {workspace}" in said(capsys, "status")
 
 
 def test_status_shows_a_tracker_that_cannot_be_read_as_an_error(
@@ -171,6 +205,17 @@ def test_doctor_says_that_others_can_read_a_session(
     assert run(["doctor"]) == 4
 
     assert f"chmod 700 {folder}" in capsys.readouterr().out
+
+
+def test_a_selftest_without_its_program_fails_and_says_what_to_do(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DEVCLAW_AGENT__CLAUDE_BIN", "/no/such/claude")
+
+    assert run(["doctor", "--selftest", "claude"]) == 4
+
+    assert "✖ version" in (said := capsys.readouterr().out)
+    assert "claude_bin" in said
 
 
 @needs_tmux

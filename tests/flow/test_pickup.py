@@ -102,6 +102,15 @@ def test_a_closed_issue_is_refused(office: Office) -> None:
     assert "closed" in refuses(office, "wrong_state", issueId=office.seed(closed=True), role="dev")
 
 
+def test_an_issue_without_a_state_can_be_picked_up_when_the_hint_is_followed(office: Office) -> None:
+    issue = office.seed(state=None)
+    assert "task_update" in office.call("task_pickup", issueId=issue, role="dev")["error"]["hint"]
+
+    office.done("task_update", issueId=issue, state="To Do")
+
+    office.done("task_pickup", issueId=issue, role="dev")
+
+
 def test_a_closed_issue_can_be_picked_up_when_the_hint_is_followed(office: Office) -> None:
     issue = office.seed(closed=True)
     assert "task_update to To Do" in office.call("task_pickup", issueId=issue, role="dev")["error"]["hint"]

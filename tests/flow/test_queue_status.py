@@ -32,6 +32,15 @@ def test_the_queues_are_listed_oldest_first(office: Office) -> None:
     assert queue["toDo"][0]["id"] == first
 
 
+def test_what_waits_for_a_person_is_listed_and_announced(office: Office) -> None:
+    issue = office.seed("Which colour?", State.REFINING)
+
+    answer = office.done("queue_status")
+
+    assert [task["id"] for task in answer["projects"][0]["refining"]] == [issue]
+    assert "1 Refining" in answer["announcement"]
+
+
 def test_all_issues_are_listed_however_many(office: Office) -> None:
     for number in range(150):
         office.seed(f"Task {number}")

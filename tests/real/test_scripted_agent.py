@@ -30,6 +30,12 @@ def lives(pid: int) -> bool:
         return False
 
 
+def in_foreground(pid: int) -> bool:
+    """Whether the terminal is the program's: its group is the terminal's."""
+    _, _, group, _, _, terminals_group = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:6]
+    return group == terminals_group
+
+
 def number_in(file: Path, wait_for: WaitFor) -> int:
     wait_for(lambda: file.exists() and file.read_text().strip(), f"{file.name} was written")
     return int(file.read_text())
@@ -85,7 +91,7 @@ def test_the_next_task_goes_to_the_same_process(office: Office) -> None:
         ("head -c 1000000 /dev/zero | tr '\\0' x; exit 4", "its program ended with exit code 4"),
         ("exec <&- >&- 2>&-; exit 5", "its program ended with exit code 5"),
         ("stty raw -echo < /dev/tty; printf '\\033[?2004h\\033[?1049h'; exit 6", "its program ended with exit code 6"),
-        ("kill -STOP $$ & exit 7", "its program ended with exit code 7"),
+        ("sleep 0.3; kill -STOP $$; exit 7", "its program ended with exit code 7"),
         ("stty -icanon < /dev/tty; stty intr ^C isig < /dev/tty; exit 8", "its program ended with exit code 8"),
     ],
     ids=["fails", "killed", "hung-up", "megabyte", "closes-terminal", "changes-modes", "stops", "stty-twice"],
@@ -169,6 +175,7 @@ def test_an_ordinary_program_ends_with_its_loop_before_devclaw_looks(office: Off
     office.ensure()
     office.give("1.1", "echo $$ > pid; sleep 600; :")
     pid = number_in(office.place.worktree / "pid", wait_for)
+    wait_for(lambda: in_foreground(pid), "the program has the terminal")
 
     os.kill(office.tmux.pane_pid(office.name), signal.SIGKILL)
 

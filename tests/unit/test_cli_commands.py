@@ -171,8 +171,25 @@ def test_a_success_tells_what_followed(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out.splitlines() == [
         "done",
         "settled first: x was settled",
-        "#4 for qa: waits: qa is busy",
+        "#4 for qa waits: qa is busy",
     ]
+
+
+def test_what_the_announcement_has_told_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    followed = {"announcement": "🔍 Sending QA\n🔗 file:///4\nWork was saved"}
+    answer = {"success": True, "announcement": "✅ DEV done\n🔗 file:///4\n🔍 Sending QA", "autoChain": followed}
+
+    present(answer, as_json=False)
+
+    assert capsys.readouterr().out.splitlines() == ["✅ DEV done", "🔗 file:///4", "🔍 Sending QA", "Work was saved"]
+
+
+def test_a_reason_that_the_announcement_has_told_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:
+    followed = {"issueId": 4, "role": "qa", "dispatched": False, "waiting": True, "reason": "qa is busy"}
+
+    present({"success": True, "announcement": "⏳ QA follows later: qa is busy.", "autoChain": followed}, as_json=False)
+
+    assert capsys.readouterr().out.splitlines() == ["⏳ QA follows later: qa is busy."]
 
 
 @pytest.mark.parametrize("named", ["-1001", "my-shop", "My shop", "MY SHOP"])

@@ -33,9 +33,15 @@ def summary(*issues: Told, before: SuiteRun = RED, after: SuiteRun = GREEN) -> S
     return Summary(Path("/w"), Path("/w/till"), issues, started=4, reused=4, seconds=28.44, before=before, after=after)
 
 
-def drawn(board: Board, *chat: str) -> str:
+CARDS = tuple(Card(number, "Offers need an architecture of their own", State.DONE, True) for number in (1, 2, 3))
+WORKERS = tuple(Worker(f"till-dev-{tier}", Role.DEV, tier, LookStatus.IDLE, None) for tier in Tier)
+ATTACH = "devclaw attach till dev junior --workspace /tmp/devclaw-demo-1a2b3c4d"
+
+
+def drawn(board: Board, *chat: str, width: int = 160, height: int = 50) -> str:
     out = io.StringIO()
-    Console(file=out, width=160, markup=True, color_system=None).print(picture(board, chat, 3))
+    console = Console(file=out, width=width, height=height, markup=True, color_system=None)
+    console.print(picture(console, board, chat, 3))
     return out.getvalue()
 
 
@@ -105,6 +111,22 @@ def test_a_card_stands_in_the_column_of_its_state_and_a_worker_with_its_tier() -
     assert row.split("│")[2].strip() == "#1 Typo"
     assert "DEV (junior)" in shown
     assert "Look over a shoulder: tmux attach" in shown
+
+
+def test_on_a_small_terminal_the_newest_of_the_chat_and_the_way_to_attach_are_seen() -> None:
+    shown = drawn(Board(CARDS, WORKERS, ATTACH), *(f"line {number}" for number in range(10)), width=80, height=24)
+
+    assert "line 9" in shown
+    assert "line 0" not in shown
+    assert ATTACH in [line.strip() for line in shown.splitlines()]
+    assert len(shown.splitlines()) < 24
+
+
+def test_on_a_large_terminal_titles_are_whole_and_all_of_the_chat_is_seen() -> None:
+    shown = drawn(Board(CARDS, WORKERS, ATTACH), *(f"line {number}" for number in range(10)), width=200)
+
+    assert "line 0" in shown
+    assert "…" not in shown
 
 
 def test_lines_say_how_to_look_on_once() -> None:

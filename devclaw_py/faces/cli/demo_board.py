@@ -6,6 +6,7 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.panel import Panel
@@ -19,7 +20,13 @@ from devclaw_py.rules.labels import COLOURS
 
 CHAT_LINES = 10
 DRAWS_A_SECOND = 8
-LOOK_ON = "Look over a shoulder: {}"
+LOOK_ON = "Look over a shoulder:"
+# Below so many lines the cards are cut, so that there is room for the chat.
+TALL = 36
+# What stands around the chat's lines: its frame, and the line that the cursor is in.
+FRAME = 3
+# The board's lines between its columns, and the blanks beside them.
+BETWEEN = 3 * len(COLUMNS) + 1
 STATUS_STYLES = {LookStatus.WORKING: "bold yellow", LookStatus.IDLE: "green"}
 
 
@@ -48,7 +55,7 @@ class Lines:
         """A board is nothing for a log; that there is something to look at is said once."""
         if self._attach is None and board.attach is not None:
             self._attach = board.attach
-            self.say(LOOK_ON.format(board.attach))
+            self.say(f"{LOOK_ON} {board.attach}")
 
 
 class Moving:
@@ -56,6 +63,7 @@ class Moving:
 
     def __init__(self, console: Console) -> None:
         self._chat: deque[str] = deque(maxlen=CHAT_LINES)
+        self._console = console
         self._live = Live(console=console, refresh_per_second=DRAWS_A_SECOND)
 
     def __enter__(self) -> Self:
@@ -75,26 +83,51 @@ class Moving:
 
     def draw(self, board: Board, seconds: float) -> None:
         """Draw everything anew."""
-        self._live.update(picture(board, tuple(self._chat), seconds))
+        self._live.update(picture(self._console, board, tuple(self._chat), seconds))
 
 
-def picture(board: Board, chat: tuple[str, ...], seconds: float) -> Group:
-    """Return the board with its workers and its chat; titles and chat are never read as markup."""
-    told = Text("\n".join(map(one_line, chat)), overflow="ellipsis", no_wrap=True)
-    look_on = Text(LOOK_ON.format(board.attach) if board.attach else "", style="dim")
-    return Group(_columns(board, seconds), _workers(board), Panel(told, title="the group's chat"), look_on)
+def picture(console: Console, board: Board, chat: tuple[str, ...], seconds: float) -> Group:
+    """Return the board, its workers and as much of the chat's end as the console has room for.
+
+    Titles and chat are never read as markup.
+    """
+    head = Group(_columns(board, seconds, _card_cells(console)), _workers(board), _look_on(board, console.width))
+    room = console.height - FRAME - len(console.render_lines(head))
+    told = Text("\n".join(map(one_line, chat[-max(1, room) :])), overflow="ellipsis", no_wrap=True)
+    return Group(head, Panel(told, title="the group's chat"))
 
 
-def _columns(board: Board, seconds: float) -> Table:
+def _card_cells(console: Console) -> int | None:
+    """Return how long a card may be: about two lines of its column where lines are scarce."""
+    return None if console.height >= TALL else 2 * max(1, (console.width - BETWEEN) // len(COLUMNS))
+
+
+def _look_on(board: Board, width: int) -> Text:
+    """Return how to look over a shoulder, the command on a line of its own where a break would tear it."""
+    if not board.attach:
+        return Text()
+    command = one_line(board.attach)
+    gap = " " if len(LOOK_ON) + 1 + cell_len(command) <= width else "\n"
+    return Text(f"{LOOK_ON}{gap}{command}", style="dim", overflow="fold")
+
+
+def _columns(board: Board, seconds: float, cells: int | None) -> Table:
     table = Table(title=Text(f"devclaw demo, {seconds:.0f} s"), expand=True, padding=(0, 1))
     for state in COLUMNS:
         table.add_column(Text(state.value, style=f"bold #{COLOURS[state]}"), ratio=1)
-    table.add_row(*(_cards([card for card in board.cards if card.state is state]) for state in COLUMNS))
+    table.add_row(*(_cards([card for card in board.cards if card.state is state], cells) for state in COLUMNS))
     return table
 
 
-def _cards(cards: list[Card]) -> Text:
-    return Text("\n").join(Text(one_line(f"#{card.number} {card.title}")) for card in cards)
+def _cards(cards: list[Card], cells: int | None) -> Text:
+    return Text("\n").join(_card(card, cells) for card in cards)
+
+
+def _card(card: Card, cells: int | None) -> Text:
+    text = Text(one_line(f"#{card.number} {card.title}"))
+    if cells is not None:
+        text.truncate(cells, overflow="ellipsis")
+    return text
 
 
 def _workers(board: Board) -> Table:

@@ -69,16 +69,24 @@ def _entry(visit: Visit) -> dict[str, object]:
 
 def _lines(visit: Visit) -> list[str]:
     lines = [f"{visit.project}: {words}" for words in visit.settled]
+    for told in visit.spoken:
+        how = "told" if told["accepted"] else "may not have got"
+        lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
     for outcome in visit.followed:
         what = f"{visit.project}: pickup of #{outcome['issueId']} by {outcome['role']}"
         if outcome["dispatched"]:
             lines.append(f"{what} was dispatched")
         else:
             lines.append(f"{what} {'waits' if outcome['waiting'] else 'was dropped'}: {outcome['reason']}")
+    lines += [f"{visit.project}: {words}" for words in visit.waiting]
     if visit.sent:
-        lines.append(f"{visit.project}: {visit.sent} announcements were sent")
+        lines.append(f"{visit.project}: {_announcements(visit.sent)} sent")
     if visit.busy:
-        lines.append(f"{visit.project}: {visit.busy}")
+        lines.append(f"{visit.project}: another operation is under way; the next heartbeat comes back")
     if visit.unsent:
-        lines.append(f"{visit.project}: {visit.unsent} announcements wait")
+        lines.append(f"{visit.project}: {_announcements(visit.unsent)} still to be sent")
     return lines
+
+
+def _announcements(count: int) -> str:
+    return f"{count} {'announcement' if count == 1 else 'announcements'}"

@@ -97,15 +97,23 @@ def _paragraphs(message: str) -> list[str]:
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Say a success in lines: the announcement, and what else happened."""
-    yield answer.get("announcement") or answer.get("task") or json_line(answer)
+    announced = str(answer.get("announcement") or answer.get("task") or json_line(answer))
+    yield announced
     for line in answer.get("settled", ()):
         yield f"settled first: {line}"
     followed = [answer[name] for name in ("autoChain", "pickup") if isinstance(answer.get(name), dict)]
     for outcome in (*followed, *answer.get("followed", ())):
-        yield outcome.get("announcement") or f"#{outcome['issueId']} for {outcome['role']}: {_fate(outcome)}"
+        yield from _news(outcome, announced)
     if "warning" in answer:
         yield f"⚠ {answer['warning']}"
 
 
-def _fate(outcome: Mapping[str, Any]) -> str:
-    return f"{'waits' if outcome.get('waiting') else 'was dropped'}: {outcome.get('reason')}"
+def _news(outcome: Mapping[str, Any], announced: str) -> Iterator[str]:
+    """Say what became of a pickup that followed, without what the announcement of the call has told of it."""
+    if outcome.get("announcement"):
+        told = announced.splitlines()
+        yield from (line for line in str(outcome["announcement"]).splitlines() if line not in told)
+    elif str(outcome.get("reason")) not in announced:
+        what = f"#{outcome['issueId']} for {outcome['role']}" if "issueId" in outcome else "what should follow"
+        fate = "waits" if outcome.get("waiting") else "was dropped"
+        yield f"{what} {fate}: {outcome.get('reason')}"

@@ -22,6 +22,9 @@ from devclaw_py.faces.opening import open_to_look
 from devclaw_py.model.pipeline import Role
 
 TITLE_CHARS = 60
+REFINING_SHOWN = 3
+# A seat's worker that stands so does not work on what the seat holds.
+AT_REST = frozenset({"idle", "dead", "absent"})
 QUEUES = {"toImprove": "To Improve", "toTest": "To Test", "toDo": "To Do"}
 STYLES = {"idle": "green", "working": "green", "starting": "yellow", "dead": "red", "absent": "red"}
 
@@ -64,7 +67,7 @@ def watch(
 def picture(found: Mapping[str, Any]) -> RenderableType:
     """Return the tables for one look. Titles and errors are other people's text: never markup."""
     if not found["projects"]:
-        return Text("No projects are registered; begin with: devclaw project-register --help")
+        return cell(f"No projects are registered in {found['workspace']}; begin with: devclaw project-register --help")
     table = _table()
     for entry in found["projects"]:
         for place, role in enumerate(Role):
@@ -170,9 +173,28 @@ def _troubles(entry: Mapping[str, Any]) -> Iterator[Text]:
         yield cell(f"✖ {name}: {entry['error']['message']}", "red")
     for parked in entry.get("parked", ()):
         yield cell(f"⏸ {name}: {parked['operation']} waits: {parked['reason']}; next try {parked['nextTry']}", "yellow")
+    yield from _left_to_people(entry)
     for begun in entry["open"]:
         yield cell(f"… {name}: {begun['operation']} is under way or was interrupted", "yellow")
     for wish in entry.get("wishes", ()):
         yield cell(f"⏭ {name}: #{wish['issueId']} waits for {wish['role']}", "cyan")
     if entry["unsent"]:
-        yield cell(f"✉ {name}: {entry['unsent']} announcements wait to be sent", "yellow")
+        yield cell(f"✉ {name}: announcements that wait to be sent: {entry['unsent']}", "yellow")
+
+
+def _left_to_people(entry: Mapping[str, Any]) -> Iterator[Text]:
+    name, refining = entry["name"], entry.get("refining") or []
+    for task in refining[:REFINING_SHOWN]:
+        yield cell(f"✋ {name}: #{task['id']} waits for a person in Refining: {task['title']}", "yellow")
+    if len(refining) > REFINING_SHOWN:
+        yield cell(f"✋ {name}: {len(refining) - REFINING_SHOWN} more wait for a person in Refining", "yellow")
+    # Their operations say themselves what they wait for.
+    busy = {operation["issueId"] for operation in (*entry["open"], *entry.get("parked", ()))}
+    for role in Role:
+        seat = entry[role.value]
+        if seat["active"] and seat["sessionStatus"] in AT_REST and seat["issueId"] not in busy:
+            yield cell(
+                f"⚠ {name}: {role} holds #{seat['issueId']}, and its session is {seat['sessionStatus']}: "
+                "devclaw session-health says why, with --auto-fix it mends it",
+                "yellow",
+            )
