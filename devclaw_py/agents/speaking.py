@@ -10,6 +10,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.agents.posting import ACCEPT_POLL_S, CHECK_ALIVE_S, NUDGE_S, Posting
@@ -79,16 +81,18 @@ class Speaking(Posting):
         outcomes: list[Outcome] = []
         with suppress(SessionFailed), self._typing(name, wait_s=0):
             for path in self._messages(name):
-                outcome = self._go_on(name, path)
+                message = _read(path)
+                if message is None:
+                    continue
+                outcome = self._go_on(name, path, message)
                 if outcome is not None:
                     outcomes.append(outcome)
                 if path.suffix == WAITING:
                     break
         return outcomes
 
-    def _go_on(self, name: str, path: Path) -> Outcome | None:
-        message = _read(path)
-        if message is None or (path.suffix == WAITING and not self._free(name)):
+    def _go_on(self, name: str, path: Path, message: Message) -> Outcome | None:
+        if path.suffix == WAITING and not self._free(name):
             return None
         try:
             if path.suffix == TYPED:
@@ -110,7 +114,12 @@ class Speaking(Posting):
                 os.utime(path)
                 path.rename(typed)
 
-        self.agent.post(self._console(name), line, about_to)
+        try:
+            self.agent.post(self._console(name), line, about_to)
+        except SessionError:
+            # Whether Enter went through is not known; once more would be twice.
+            typed.unlink(missing_ok=True)
+            raise
         self._touch(name)
         self._wait_heard(name, typed, line, limit_s=self._settings.timeouts.receipt_s)
 
@@ -136,8 +145,10 @@ class Speaking(Posting):
                     nudged = now
                     self.agent.nudge(self._console(name), line)
                 self._clock.sleep(ACCEPT_POLL_S)
-        finally:
+        except SessionError:
             typed.unlink(missing_ok=True)
+            raise
+        typed.unlink(missing_ok=True)
 
     def _check_lives(self, name: str) -> None:
         look = self.look(name)
@@ -160,5 +171,8 @@ class Speaking(Posting):
 
 
 def _read(path: Path) -> Message | None:
-    record = mailbox.read_record(path)
-    return Message.model_validate(record) if record is not None else None
+    """Return the message; None for a file that somebody has changed."""
+    try:
+        return Message.model_validate(mailbox.read_record(path))
+    except ValidationError:
+        return None

@@ -112,6 +112,30 @@ def test_a_message_that_cannot_be_typed_waits_on(working: Office) -> None:
     assert notices(working) == ["Use tabs"]
 
 
+def test_a_message_whose_enter_failed_is_not_typed_again(working: Office) -> None:
+    working.done("session_send", role="dev", text="Use tabs")
+    working.agent.working.clear()
+    working.terminal.fail_next("send", after_acting=True)
+
+    for _ in range(2):
+        heartbeat.tick(working.app)
+
+    assert notices(working) == ["Use tabs"]
+    assert [line["ok"] for line in working.lines("session_send")] == [True, False]
+
+
+def test_a_broken_file_does_not_keep_the_next_message_waiting(working: Office) -> None:
+    for text in ("One", "Two"):
+        working.done("session_send", role="dev", text=text)
+    folder = working.app.sessions.folder(DEV) / "messages"
+    (folder / waiting(working)[0]).write_text("{}")
+    working.agent.working.clear()
+
+    heartbeat.tick(working.app)
+
+    assert notices(working) == ["Two"]
+
+
 def test_a_message_outlives_the_session(working: Office) -> None:
     working.done("session_send", role="dev", text="Use tabs")
     working.terminal.kill(DEV)
