@@ -207,6 +207,17 @@ def test_doctor_says_that_others_can_read_a_session(
     assert f"chmod 700 {folder}" in capsys.readouterr().out
 
 
+def test_a_selftest_without_its_program_fails_and_says_what_to_do(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DEVCLAW_AGENT__CLAUDE_BIN", "/no/such/claude")
+
+    assert run(["doctor", "--selftest", "claude"]) == 4
+
+    assert "✖ version" in (said := capsys.readouterr().out)
+    assert "claude_bin" in said
+
+
 @needs_tmux
 def test_attach_names_the_sessions_there_are(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["attach", GROUP, "dev", "medior"]) == 3

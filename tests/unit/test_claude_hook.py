@@ -156,6 +156,12 @@ def test_an_event_that_cannot_be_written_neither_fails_nor_keeps_the_task(offere
     assert (offered.prompt(LINE), offered.accepted()) == (0, True)
 
 
+def test_an_offer_that_is_seen_and_cannot_be_taken_starts_no_turn(offered: Session) -> None:
+    (offered.folder / "accepted").rmdir()
+
+    assert offered.prompt(LINE) == 2
+
+
 def test_each_event_is_a_whole_file_that_only_its_owner_reads(session: Session) -> None:
     session.tell("Stop", last_assistant_message="ä" * 100_000)
 

@@ -169,10 +169,18 @@ def test_a_resume_that_fails_for_another_reason_is_not_given_up(office: Office) 
     office.ensure()
     office.terminal.kill(NAME)
     office.agent.resumes = True
-    office.terminal.on_start = lambda name, started: office.terminal.kill(name, exit_code=1)
+    starts: list[Started] = []
+
+    def ends_at_once(name: str, started: Started) -> None:
+        starts.append(started)
+        office.terminal.kill(name, exit_code=1)
+
+    office.terminal.on_start = ends_at_once
 
     with pytest.raises(SessionFailed, match="before it was ready"):
         office.ensure()
+
+    assert [started.argv[-1] for started in starts] == ["--resume"]
 
 
 def test_a_line_that_is_not_accepted_is_helped_along_and_not_typed_again(

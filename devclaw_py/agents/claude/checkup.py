@@ -25,7 +25,7 @@ def findings(settings: AgentSettings, workspace: Path, environ: Mapping[str, str
     except ConfigError as error:
         yield _finding(Severity.CRITICAL, str(error), error.hint or "")
         return
-    yield _version(found, environ)
+    yield version(found, environ)
     try:
         extra = launch.extra_environment(settings, workspace)
         launch.refuse_bypass_as_root(settings, extra)
@@ -38,7 +38,8 @@ def findings(settings: AgentSettings, workspace: Path, environ: Mapping[str, str
         yield _finding(Severity.WARNING, said, "keep dontAsk and add what workers need to [agent] allow")
 
 
-def _version(found: str, environ: Mapping[str, str]) -> Finding:
+def version(found: str, environ: Mapping[str, str]) -> Finding:
+    """Ask the program for its version, and say whether devclaw was tried with it."""
     try:
         done = proc.run([found, "--version"], timeout_s=VERSION_S, env=environ)
     except proc.NotAnswered as error:
@@ -47,11 +48,11 @@ def _version(found: str, environ: Mapping[str, str]) -> Finding:
     if done.code != 0 or match is None:
         said = (done.err or done.out).strip()[:200]
         return _finding(Severity.CRITICAL, f"{found} --version failed: {said}", "install Claude Code again")
-    version = tuple(map(int, match.groups()))
+    numbers = tuple(map(int, match.groups()))
     known = f"devclaw was tried with {_dotted(OLDEST)} to {_dotted(NEWEST)}"
-    if version < OLDEST:
+    if numbers < OLDEST:
         return _finding(Severity.WARNING, f"Claude Code {match[0]} is old; {known}", "claude update")
-    if version > NEWEST:
+    if numbers > NEWEST:
         return _finding(Severity.WARNING, f"Claude Code {match[0]} is newer than what is known; {known}", "watch it")
     return _finding(Severity.OK, f"Claude Code {match[0]} at {found}")
 
