@@ -346,7 +346,7 @@ def test_a_demo_that_is_ended_stops_its_sessions_and_keeps_its_workspace(
 
     assert process.wait(30) == 130
     wait_for(partial(stage.no_server, folder), "the server ends")
-    assert f"its sessions are ended. The workspace stays: {folder}" in capfd.readouterr().err
+    assert f"its sessions are stopped. The workspace stays: {folder}" in capfd.readouterr().err
     assert (folder / "devclaw.toml").exists()
 
 
