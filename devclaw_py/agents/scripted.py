@@ -6,6 +6,8 @@ folder, how a program ended in ``events/ended-<offer>.json``; both are written b
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import signal
 import sys
@@ -94,7 +96,9 @@ class ScriptedAgent(PlainTyping):
             return [_finding(Severity.CRITICAL, "[agent] program is empty", "name the program to run for each task")]
         if shutil.which(self._program[0]) is None:
             message = f"[agent] program {self._program[0]} is not an executable program"
-            return [_finding(Severity.CRITICAL, message, "write its absolute path")]
+            there = os.path.isfile(self._program[0])
+            mend = f"chmod +x {shlex.quote(self._program[0])}" if there else "write its absolute path"
+            return [_finding(Severity.CRITICAL, message, mend)]
         return [_finding(Severity.OK, f"tasks are done by {' '.join(self._program)}")]
 
 

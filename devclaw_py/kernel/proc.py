@@ -32,6 +32,10 @@ class NotAnswered(Exception):
     """The program could not be started, or did not end in time and was killed."""
 
 
+class NotStarted(NotAnswered):
+    """The program could not be started: nothing has happened."""
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -61,7 +65,7 @@ def run(
             start_new_session=True,
         )
     except OSError as error:
-        raise NotAnswered(f"{argv[0]} could not be started: {error.strerror}") from error
+        raise _not_started(argv[0], error) from error
     with process:
         try:
             out, err = process.communicate(None if stdin is None else stdin.encode(), timeout=timeout_s)
@@ -73,6 +77,13 @@ def run(
                 process.communicate(timeout=AFTER_KILL_S)
             raise NotAnswered(f"{argv[0]} did not end within {timeout_s:g} s and was killed") from None
     return Done(process.returncode, _text(out), _text(err))
+
+
+def _not_started(program: str, error: OSError) -> NotStarted:
+    # The folder to start in may be what is missing: then the error names that.
+    absent = isinstance(error, FileNotFoundError) and os.fsdecode(error.filename or "") == program
+    why = "it is in no folder of PATH" if absent and os.sep not in program else error.strerror
+    return NotStarted(f"{program} could not be started: {why}")
 
 
 def _encoded(word: str) -> bytes:
@@ -99,4 +110,4 @@ def start(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: Path
         with stdin.open("rb") as source:
             return subprocess.Popen(list(argv), cwd=cwd, env=dict(env), stdin=source, process_group=0)
     except OSError as error:
-        raise NotAnswered(f"{argv[0]} could not be started: {error.strerror}") from error
+        raise _not_started(argv[0], error) from error

@@ -5,14 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.base import Value
 from devclaw_py.model.pipeline import Result, Role, State, Tier
 
 
-class Intent(Value):
+class Stored(Value):
+    """A record of the journal. Fields of a later version are passed over: a report must not be lost to an update."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Intent(Stored):
     """An operation begun. Written before its first effect, marked after each, deleted with its audit line.
 
     ``phase`` is the last row whose effect is known to have happened, row 1 being the intent itself; the row after it
@@ -50,14 +56,14 @@ class Intent(Value):
         return self.model_copy(update={"payload": {**self.payload, **facts}})
 
 
-class Report(Value):
+class Report(Stored):
     """What a worker says of its task."""
 
     result: Result
     summary: str = ""
 
 
-class Attempt(Value):
+class Attempt(Stored):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
@@ -110,7 +116,7 @@ class AttemptChange(Value):
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 
 
-class Wish(Value):
+class Wish(Stored):
     """A pickup that should follow; it waits until the seat is free."""
 
     group_id: str
@@ -121,7 +127,7 @@ class Wish(Value):
     at: datetime
 
 
-class OutboxRow(Value):
+class OutboxRow(Stored):
     """One announcement that a group has yet to be told. ``key`` is unique: the same row is queued once."""
 
     key: str
@@ -133,7 +139,7 @@ class OutboxRow(Value):
     next_try: datetime | None = None
 
 
-class AuditLine(Value):
+class AuditLine(Stored):
     """One line of audit.log. ``facts`` follow the named fields; see `memory/README.md` for the events."""
 
     ts: datetime

@@ -12,7 +12,7 @@ from devclaw_py.model.journal import Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.task import TaskRef
 from devclaw_py.operations.shared import project_of, ref_of, tracker_of
-from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never
 from devclaw_py.rules import announce
 from devclaw_py.rules.comments import marker
 
@@ -125,18 +125,13 @@ def _comment_finish(app: App, intent: Intent) -> Closing:
     )
 
 
-def _dropped(app: App, intent: Intent) -> Closing:
-    """Say that nothing was made; recovery never makes it again."""
-    return Closing(facts={"interrupted": True})
-
-
 CREATE = Operation(
     kind="create",
     first="intent",
     steps=(Step(2, "issue", _create, _created), Step(3, "state", _close, never)),
     committed=_create_committed,
     finish=_create_finish,
-    undone=_dropped,
+    undone=interrupted,  # nothing was made, and recovery never makes it again
 )
 
 COMMENT = Operation(
@@ -145,5 +140,5 @@ COMMENT = Operation(
     steps=(Step(2, "comment", _comment, _commented),),
     committed=_comment_committed,
     finish=_comment_finish,
-    undone=_dropped,
+    undone=interrupted,  # nothing was made, and recovery never makes it again
 )

@@ -11,7 +11,7 @@ from devclaw_py.kernel.resources import role_text
 from devclaw_py.model.journal import Closing, Intent, OutboxRow
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
-from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never
 from devclaw_py.rules import announce
 from devclaw_py.rules.labels import COLOURS
 
@@ -80,11 +80,6 @@ def _finish(app: App, intent: Intent) -> Closing:
     return Closing(facts=facts, outbox=(row,), answer=answer)
 
 
-def _dropped(app: App, intent: Intent) -> Closing:
-    """Labels and role files do no harm without a registry entry, and may be somebody's: they stay."""
-    return Closing(facts={"interrupted": True})
-
-
 REGISTER = Operation(
     kind="register",
     first="intent",
@@ -95,5 +90,5 @@ REGISTER = Operation(
     ),
     committed=_committed,
     finish=_finish,
-    undone=_dropped,
+    undone=interrupted,  # labels and role files do no harm, and may be somebody's
 )

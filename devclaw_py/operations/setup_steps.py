@@ -11,7 +11,7 @@ from devclaw_py.kernel import files
 from devclaw_py.kernel.resources import role_text, workspace_text
 from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Role
-from devclaw_py.operations.steps import Operation, Step, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never
 from devclaw_py.rules import announce
 
 TEXTS = ("AGENTS.md", "HEARTBEAT.md")
@@ -94,16 +94,11 @@ def _finish(app: App, intent: Intent) -> Closing:
     return Closing(facts={"filesWritten": written, "backups": backups, "models": facts["models"]}, answer=answer)
 
 
-def _dropped(app: App, intent: Intent) -> Closing:
-    """Every file is whole by itself and has its backup; a later set-up goes on from there."""
-    return Closing(facts={"interrupted": True})
-
-
 SETUP = Operation(
     kind="setup",
     first="intent",
     steps=(Step(2, "texts", _texts, never), Step(3, "roles", _roles, never), Step(4, "settings", _settings, never)),
     committed=lambda app, intent: not intent.undoing and intent.phase >= 4,
     finish=_finish,
-    undone=_dropped,
+    undone=interrupted,  # every file is whole and has its backup; a later set-up goes on
 )

@@ -26,7 +26,9 @@ def bind_group(caller: Caller, tool: str, group_id: str | None, *, needed: bool)
             )
         return caller.group_id
     if group_id is None and needed:
-        raise InvalidArguments(f"{tool} needs projectGroupId, the id of the chat group")
+        raise InvalidArguments(
+            f"{tool} needs projectGroupId, the id of the chat group", hint="devclaw project list shows the ids"
+        )
     return group_id
 
 

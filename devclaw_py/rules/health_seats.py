@@ -10,7 +10,7 @@ from devclaw_py.model.journal import Attempt
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.task import LabelEvent
 from devclaw_py.rules import workflow
-from devclaw_py.rules.attempts import dev_attempts
+from devclaw_py.rules.attempts import dev_attempts, tests_in_a_row
 from devclaw_py.rules.diagnosis import Diagnosis, Fix, Issue, Pulse, Release, Snapshot, Worker, diagnosis
 from devclaw_py.rules.labels import state_of
 
@@ -64,7 +64,8 @@ def came_from(snapshot: Snapshot, role: Role, number: int, events: Sequence[Labe
 def _back(snapshot: Snapshot, role: Role, number: int, issue: Issue, *, reason: str, wish: bool = True) -> Fix:
     """Return the fix that puts the task back where it came from and frees the seat."""
     target, release = came_from(snapshot, role, number, issue.events), holder(snapshot, role)
-    limited = role is Role.DEV and dev_attempts(snapshot.tries(number)) >= snapshot.limit
+    count = dev_attempts if role is Role.DEV else tests_in_a_row
+    limited = count(snapshot.tries(number)) >= snapshot.limit
     return Fix(
         takes=(workflow.ACTIVE[role],),
         put=target,

@@ -89,6 +89,8 @@ class Git:
         env = {**self._environment(where), **(extra or {})}
         try:
             done = self._start(["git", *OPTIONS, *args], where, env=env, stdin=stdin, with_locks=with_locks)
+        except proc.NotStarted as error:
+            raise later(f"{asked}: {error}; nothing was changed") from error
         except proc.NotAnswered as error:
             raise later(
                 f"{asked}: {error}; nothing was removed; try again, or raise [timeouts] git_s if {where} is slow"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -49,8 +50,8 @@ class Programs:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "subprocess.Popen":
-            self.started[Path(str(arguments[0])).name] += 1
+        if event == "subprocess.Popen" and isinstance(arguments[0], (str, bytes)):
+            self.started[Path(os.fsdecode(arguments[0])).name] += 1
 
     def take(self) -> Counter[str]:
         """Return the count since the last time."""

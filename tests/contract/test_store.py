@@ -310,6 +310,10 @@ class TestIntents:
         (found,) = store.journal.attempts(GROUP, 42)
         assert (found.report, found.commit) == (DONE, "abc")
 
+    def test_a_record_of_a_later_version_is_read(self) -> None:
+        later = {**attempt().model_dump(mode="json", by_alias=True), "mood": "fine"}
+        assert Attempt.model_validate(later) == attempt()
+
     def test_an_open_operation_is_lined_until_it_is_closed(self, store: Store) -> None:
         store.journal.begin(intent())
         before = store.journal.lined("op1")

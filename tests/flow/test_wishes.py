@@ -110,3 +110,20 @@ def test_a_pickup_that_was_refused_to_a_wish_has_one_line_for_each_reason(waitin
     waiting.done("task_complete", role="dev", result="done")
 
     assert chained() == ["worker_busy", "wrong_state"]
+
+
+def test_a_qa_that_stays_silent_is_not_given_its_task_for_ever(office: Office) -> None:
+    office.change(auto_chain=True)
+    issue = office.doing()
+    office.done("task_complete", role="dev", result="done")
+    limit = office.app.settings.limits.attempts
+
+    for _ in range(2 * limit):
+        seat = office.seat("qa")
+        if seat.active:
+            office.agent.endings[f"{issue}.{seat.attempt}"] = "its program ended with exit code 1"
+        office.call("session_health", autoFix=True)
+
+    tested = [offer for session, offer in office.agent.received if session == "shop-qa-qa"]
+    assert len(tested) == limit
+    assert office.states(issue) == (State.TO_TEST,)

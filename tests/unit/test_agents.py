@@ -56,6 +56,13 @@ def test_doctor_says_whether_the_program_can_be_run(program: tuple[str, ...], se
     assert [finding.severity for finding in scripted(*program).diagnose()] == [severity]
 
 
+def test_doctor_says_how_a_program_becomes_executable(tmp_path: Path) -> None:
+    program = tmp_path / "my worker"
+    program.write_text("#!/bin/sh\n")
+
+    assert scripted(str(program)).diagnose()[0].mend == f"chmod +x '{program}'"
+
+
 @pytest.mark.parametrize(
     ("record", "state"),
     [

@@ -44,7 +44,6 @@ FENCES = {
 }
 
 MAX_LINES = 300
-MAX_MODULE_LEVEL = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.FunctionDef, ast.ClassDef, ast.Expr)
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

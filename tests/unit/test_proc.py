@@ -43,8 +43,13 @@ def test_folder_and_environment_are_the_given_ones(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_is_named() -> None:
-    with pytest.raises(NotAnswered, match="no-such-program could not be started"):
+    with pytest.raises(NotAnswered, match="no-such-program could not be started: it is in no folder of PATH"):
         run(["no-such-program"], timeout_s=30)
+
+
+def test_a_folder_that_is_missing_is_not_taken_for_a_missing_program(tmp_path: Path) -> None:
+    with pytest.raises(NotAnswered, match="could not be started: No such file"):
+        run(["echo"], timeout_s=30, cwd=tmp_path / "gone")
 
 
 def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:

@@ -33,7 +33,12 @@ def _version(wanted: bool) -> None:
 @cli.callback()
 def devclaw(
     ctx: typer.Context,
-    workspace: Annotated[str | None, typer.Option("--workspace", metavar="DIR", help="The workspace.")] = None,
+    workspace: Annotated[
+        str | None,
+        typer.Option(
+            "--workspace", metavar="DIR", help="The workspace; left out: DEVCLAW_WORKSPACE, else where you are."
+        ),
+    ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,

@@ -54,8 +54,8 @@ def demo(
         _complain(error, where)
         raise typer.Exit(error.exit_code if isinstance(error, DevClawError) else 3) from None
     except KeyboardInterrupt:
-        sessions = _end_command(where) if keep_sessions and where else "its sessions are ended"
-        _err(f"Stopped half-way; {sessions}. The workspace stays: {where}")
+        sessions = _end_command(where) if keep_sessions and where else "its sessions are stopped"
+        _err(f"Ended half-way; {sessions}. The workspace stays: {where}")
         raise typer.Exit(INTERRUPTED) from None
     for line in (*found.lines(), *([f"  {_end_command(found.workspace)}"] if keep_sessions else [])):
         console.print(Text(line), soft_wrap=True)
