@@ -21,6 +21,7 @@ from devclaw_py.state.files import FilesStore
 from devclaw_py.terminals.tmux import TmuxTerminal
 from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.trackers.local import LocalTracker
+from devclaw_py.trackers.requests import RequestProvider
 from devclaw_py.work.base import Work
 from devclaw_py.work.git import GitWork
 
@@ -37,6 +38,7 @@ class App:
     store: Store
     clock: Clock
     open_tracker: Callable[[Project], IssueProvider]
+    open_requests: Callable[[Project], RequestProvider | None]
     work: Work
     sessions: Sessions
     notifier: Notifier
@@ -65,6 +67,7 @@ def open_app(
         store=FilesStore(workspace, clock, settings),
         clock=clock,
         open_tracker=open_tracker,
+        open_requests=lambda _: None,
         work=GitWork(settings.timeouts),
         sessions=Sessions(terminal, open_agent(settings.agent, workspace), workspace, settings, clock, environ=environ),
         notifier=notifier_for(settings),

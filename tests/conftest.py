@@ -258,6 +258,7 @@ def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: 
         store=FilesStore(workspace, clock, settings),
         clock=clock,
         open_tracker=open_tracker,
+        open_requests=lambda _: None,
         work=work,
         sessions=Sessions(terminal, agent, workspace, settings, clock, environ={"PATH": "/usr/bin", "HOME": "/root"}),
         notifier=SilentNotifier(),

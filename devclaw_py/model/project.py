@@ -87,6 +87,20 @@ def empty_seat(role: Role) -> Seat:
     return Seat(sessions={tier.value: None for tier in Tier if tier.role is role})
 
 
+class Forge(Kept):
+    """Where a project's issues are on a forge, resolved once at registration.
+
+    ``api`` is the base address of its interface, ``path`` the canonical full name (``owner/name``, with every
+    subgroup), ``id`` the repository's own number, which survives a rename. ``remote`` is the git remote that named it.
+    """
+
+    host: str
+    api: str
+    path: str
+    id: str
+    remote: str = "origin"
+
+
 class Project(Kept):
     """A repository and its issues, bound to one chat group.
 
@@ -105,6 +119,7 @@ class Project(Kept):
     role_execution: RoleExecution = RoleExecution.PARALLEL
     slug: str = ""
     provider: Provider = Provider.LOCAL
+    forge: Forge | None = None
     integration: Integration = Integration.DEVCLAW
     channel: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
