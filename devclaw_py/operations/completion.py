@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from devclaw_py.app import App
@@ -16,7 +15,7 @@ from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.pickup import ADOPTED, next_attempt
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.shared import ref_of
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules import announce, workflow
 
 
@@ -149,29 +148,25 @@ def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
 
 
 def _intent(app: App, call: Call, project: Project | None, ending: Attempt, report: Report) -> Intent:
-    return Intent(
-        op=call.op,
-        kind=COMPLETE.kind,
-        tool=call.tool,
-        group_id=ending.group_id,
-        issue=ending.issue,
-        role=ending.role,
-        tier=ending.tier,
-        session=ending.session,
-        attempt=ending.number,
-        source=workflow.ACTIVE[ending.role],
-        payload={
+    return begun(
+        app,
+        call,
+        COMPLETE,
+        ending.group_id,
+        {
             "project": project.name if project else None,
             "title": ending.title,
             "url": ending.url,
             "result": report.result.value,
             "summary": report.summary,
             "reason": "" if report.result in (Result.DONE, Result.PASS) else report.summary,
-            "requestId": call.request_id,
         },
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
+        issue=ending.issue,
+        role=ending.role,
+        tier=ending.tier,
+        session=ending.session,
+        attempt=ending.number,
+        source=workflow.ACTIVE[ending.role],
     )
 
 

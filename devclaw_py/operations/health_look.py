@@ -9,7 +9,7 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, StateKind
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
-from devclaw_py.operations.update_steps import workplace
+from devclaw_py.operations.shared import workplace
 from devclaw_py.rules import workflow
 from devclaw_py.rules.diagnosis import Issue, Opened, Pulse, Snapshot, Worker
 from devclaw_py.rules.health import is_odd

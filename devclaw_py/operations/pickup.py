@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from devclaw_py.model.task import Task
 from devclaw_py.operations.pickup_steps import PICKUP
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules import tiers, workflow
 from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
@@ -138,20 +137,12 @@ def _allot(
     choice = tiers.choose(role, given=tier, labels=task.labels, title=task.title, body=task.body)
     desk = app.work.desk(project, role, choice.tier)
     number = next_attempt(app, project, task.number)
-    now = app.clock.now()
-    intent = Intent(
-        op=call.op,
-        kind=PICKUP.kind,
-        tool=call.tool,
-        group_id=project.group_id,
-        issue=task.number,
-        role=role,
-        tier=choice.tier,
-        session=desk.session,
-        attempt=number,
-        source=source,
-        target=workflow.ACTIVE[role],
-        payload={
+    intent = begun(
+        app,
+        call,
+        PICKUP,
+        project.group_id,
+        {
             "project": project.name,
             "title": task.title,
             "url": task.url,
@@ -160,11 +151,14 @@ def _allot(
             "tierSource": choice.source,
             "tierReason": choice.reason,
             "seatBefore": _memory_of(project.seat(role), choice.tier),
-            "requestId": call.request_id,
         },
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=now,
+        issue=task.number,
+        role=role,
+        tier=choice.tier,
+        session=desk.session,
+        attempt=number,
+        source=source,
+        target=workflow.ACTIVE[role],
     )
     attempt = Attempt(
         group_id=project.group_id,
@@ -176,7 +170,7 @@ def _allot(
         op=call.op,
         title=task.title,
         url=task.url,
-        started=now,
+        started=intent.at,
     )
     return intent, attempt
 

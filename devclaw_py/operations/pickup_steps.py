@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.errors import SessionError, UnknownTask
@@ -26,6 +25,7 @@ from devclaw_py.operations.shared import (
     source_of,
     target_of,
     tracker_of,
+    workplace,
 )
 from devclaw_py.operations.steps import Operation, Step, never, note
 from devclaw_py.trackers import move
@@ -46,17 +46,7 @@ def _session(app: App, intent: Intent) -> Intent:
     project = project_of(app, intent)
     if app.sessions.look(session).status in UNUSED:
         intent = note(app, intent.knowing(starts=True))
-    place = Workplace(
-        session=session,
-        workspace=app.workspace,
-        group_id=intent.group_id,
-        project=project.name,
-        role=role,
-        tier=tier,
-        model=intent.payload["model"],
-        worktree=desk_of(app, project, intent).worktree,
-        folder=app.sessions.folder(session),
-    )
+    place = workplace(app, project, role, tier, session).model_copy(update={"model": intent.payload["model"]})
     action = app.sessions.ensure(place, keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from devclaw_py.agents.base import Workplace
 from devclaw_py.app import App
 from devclaw_py.model.journal import Attempt, AttemptChange, Intent
 from devclaw_py.model.pipeline import Role, State, Tier
@@ -60,6 +61,21 @@ def desk_of(app: App, project: Project, intent: Intent) -> Desk:
     """Return the desk that the intent is about."""
     _, _, role, tier, _ = seat_of(intent)
     return app.work.desk(project, role, tier)
+
+
+def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) -> Workplace:
+    """Return where the worker of a seat lives."""
+    return Workplace(
+        session=session,
+        workspace=app.workspace,
+        group_id=project.group_id,
+        project=project.name,
+        role=role,
+        tier=tier,
+        model=app.model_of(project, tier),
+        worktree=app.work.desk(project, role, tier).worktree,
+        folder=app.sessions.folder(session),
+    )
 
 
 def attempt_of(app: App, intent: Intent) -> Attempt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from devclaw_py.app import App
@@ -15,7 +14,7 @@ from devclaw_py.model.task import Task
 from devclaw_py.operations.pickup import check_unclaimed
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import UPDATE
 from devclaw_py.rules import announce, workflow
 from devclaw_py.rules.labels import states_in
@@ -92,19 +91,12 @@ def _intent(
     else:
         told = announce.updated(task.ref, source, state, reason)
     transition = f"{source or 'no state'} → {state}"
-    return Intent(
-        op=call.op,
-        kind=UPDATE.kind,
-        tool=call.tool,
-        group_id=project.group_id,
-        issue=task.number,
-        role=role,
-        tier=seat.tier if seat else None,
-        session=seat.session(seat.tier) if seat and seat.tier else None,
-        attempt=seat.attempt if seat else None,
-        source=source,
-        target=state,
-        payload={
+    return begun(
+        app,
+        call,
+        UPDATE,
+        project.group_id,
+        {
             "project": project.name,
             "takes": [known.value for known in found if known is not state],
             "stood": state in found,
@@ -120,9 +112,12 @@ def _intent(
                 "labelTransition": transition,
                 "released": role.value if role else None,
             },
-            "requestId": call.request_id,
         },
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
+        issue=task.number,
+        role=role,
+        tier=seat.tier if seat else None,
+        session=seat.session(seat.tier) if seat and seat.tier else None,
+        attempt=seat.attempt if seat else None,
+        source=source,
+        target=state,
     )
