@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from devclaw_py.kernel.clock import Clock
@@ -12,38 +12,36 @@ LOOK_S = 0.1
 
 
 def ring(bell: Path) -> None:
-    """Wake whoever sleeps by this bell; nobody need be there, and a full disk is no error.
+    """Wake whoever sleeps by this bell; nobody need be there, and a full disk is no error."""
+    with suppress(OSError):
+        bell.touch(mode=0o600)
 
-    The file stays: only its time counts, so that ringing needs no more than one system call.
+
+class Sleeper:
+    """Sleeps until a file or folder of ``bells`` has changed.
+
+    What changed since `listen` counts, also while the sleeper was still at work: nothing is missed in between.
     """
-    try:
-        os.utime(bell)
-    except FileNotFoundError:
-        try:
-            bell.touch(mode=0o600)
-        except OSError:
-            return
-    except OSError:
-        return
 
+    def __init__(self, clock: Clock, bells: Callable[[], Iterable[Path]]) -> None:
+        self._clock, self._bells = clock, bells
+        self._heard: dict[Path, int] = {}
 
-def sleep_until_rung(clock: Clock, seconds: float, bells: Iterable[Path]) -> bool:
-    """Sleep, at most ``seconds``; True when one of the files or folders has changed meanwhile.
+    def listen(self) -> None:
+        """Take note of how the bells stand, before looking at what they tell of."""
+        self._heard = self._times()
 
-    What changed before the call does not count: the caller has to look at it first.
-    """
-    watched = tuple(bells)
-    before = _times(watched)
-    end = clock.monotonic() + seconds
-    while (left := end - clock.monotonic()) > 0:
-        clock.sleep(min(LOOK_S, left))
-        if _times(watched) != before:
-            return True
-    return False
+    def sleep(self, seconds: float, *, enough: Callable[[], bool] = lambda: False) -> bool:
+        """Sleep at most so long; True when a bell was rung. ``enough`` ends the sleep, too."""
+        end = self._clock.monotonic() + seconds
+        while (left := end - self._clock.monotonic()) > 0 and not enough():
+            if self._times() != self._heard:
+                return True
+            self._clock.sleep(min(LOOK_S, left))
+        return False
 
-
-def _times(paths: Iterable[Path]) -> list[int]:
-    return [_time(path) for path in paths]
+    def _times(self) -> dict[Path, int]:
+        return {path: _time(path) for path in self._bells()}
 
 
 def _time(path: Path) -> int:
