@@ -238,10 +238,10 @@ ALL = [
 # A start to be undone; a claim to be taken back; a typed line; a turn begun; a report kept, carried out, merged.
 SOME = [
     ("cold", "pickup.3.session", "devclaw"),
-    ("warm", "pickup.6.put", "claude"),
+    ("warm", "pickup.7.seat", "claude"),
     ("warm", "pickup.8.offer", "tmux"),
     ("warm", "pickup.9.accept", "claude"),
-    ("warm", "pickup.7.seat", "+claude"),
+    ("warm", "pickup.6.put", "+claude"),
     ("done", "complete.1.report", "claude"),
     ("done", "complete.4.take", "devclaw"),
     ("pass", "complete.5.publish", "tmux"),
@@ -261,11 +261,11 @@ def test_a_task_goes_on_or_is_back_in_its_queue(yard: ClaudeYard, name: str, poi
     else:
         report_until(yard, story, point, victim)
     yard.arm("")
-    restart(yard)
-    after_restart = violations(yard)
+    recover(yard)
+    after_recovery = violations(yard)
     take_to(yard, story)
 
-    assert after_restart == []
+    assert after_recovery == []
     assert violations(yard) == []
     assert (yard.intents(), yard.rows("line"), yard.seats()) == ([], [], {"dev": False, "qa": False})
     assert [line for line, count in yard.lines_sent().items() if count != 1] == []
@@ -351,14 +351,16 @@ def stands_at(yard: ClaudeYard, point: str) -> bool:
     return phases == [max(1, int(row) - 1)] or (row == "1" and phases == [0])
 
 
-def restart(yard: ClaudeYard) -> None:
-    """Do what comes after a crash: recover, a heartbeat, and the mending of what stands wrong."""
-    for words in (["recover"], ["heartbeat", "--once"]):
-        process = yard.run(*words)
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, out + err
-    yard.call("session_health", autoFix=True)
+def recover(yard: ClaudeYard) -> None:
+    """Start devclaw again, which settles what was left open."""
+    run(yard, "recover")
     yard.idle()
+
+
+def run(yard: ClaudeYard, *words: str) -> None:
+    process = yard.run(*words)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, out + err
 
 
 def take_to(yard: ClaudeYard, story: Story) -> None:
@@ -366,12 +368,12 @@ def take_to(yard: ClaudeYard, story: Story) -> None:
     queue, deadline = {"dev": "To Do", "qa": "To Test"}[story.role], time.monotonic() + SETTLED_S
     while yard.label(story.issue) != story.end or yard.intents() or any(yard.seats().values()):
         assert time.monotonic() < deadline, (yard.tasks(), yard.seats(), yard.lines())
+        run(yard, "heartbeat", "--once")
+        yard.call("session_health", autoFix=True)
+        yard.idle()
         if yard.label(story.issue) == queue:
             yard.pick_up(story.issue, story.role)
         yard.idle()
-        yard.run("heartbeat", "--once").communicate(timeout=120)
-        yard.call("session_health", autoFix=True)
-    yard.idle()
 
 
 def reports_of(yard: ClaudeYard, issue: int) -> Counter[str]:
