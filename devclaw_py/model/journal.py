@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.base import Value
+from devclaw_py.model.following import Followed
 from devclaw_py.model.pipeline import Result, Role, State, Tier
 
 
@@ -67,7 +68,8 @@ class Attempt(Stored):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
-    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report,
+    ``followed`` what was done while there was none.
     """
 
     group_id: str
@@ -87,6 +89,7 @@ class Attempt(Stored):
     reason: str | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+    followed: Followed | None = None
 
     def ended_by(self, reason: str, at: datetime) -> AttemptChange:
         """Return the change that ends it without an outcome."""
@@ -166,3 +169,17 @@ class Closing(Value):
     attempt: AttemptChange | None = None
     request_id: str | None = None
     answer: dict[str, Any] | None = None
+
+
+class Following(Value):
+    """One more thing that is done about an attempt without a report, and what becomes true with it.
+
+    ``followed`` has the number after the one that was read: of two that are done at once only one is written.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    followed: Followed
+    lines: tuple[AuditLine, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()

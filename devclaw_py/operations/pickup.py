@@ -45,6 +45,7 @@ def pick_up(
     """
     with project_held(app, group_id, call) as project:
         _check_seats(project, role)
+        app.sessions.check_not_parked()
         task, source = _choose_task(app, project, role, issue)
         _check_attempts(app, call, project, task, source)
         intent, attempt = _allot(app, call, project, task, source, tier)

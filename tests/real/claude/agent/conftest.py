@@ -60,6 +60,10 @@ class Desk:
     def wait_idle(self) -> None:
         self.wait_for(lambda: self.status() == "idle", f"{NAME} is idle", within_s=40)
 
+    def ended(self, offer: str) -> str | None:
+        found = self.sessions.ended(NAME, offer)
+        return found.words if found is not None else None
+
     def presence(self) -> dict[str, Any]:
         path = self.home / ".claude" / "sessions" / f"{self.tmux.pane_pid(NAME)}.json"
         found: dict[str, Any] = json.loads(path.read_text())
