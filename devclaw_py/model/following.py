@@ -53,7 +53,7 @@ class Followed(Value):
 
     ``at`` is when it was done last, ``key`` what the worker was told about: a turn's end or the time of a stall.
     ``reminders`` count silence, ``restarts`` lost turns and ``stalls`` over the whole attempt, ``retries`` errors in a
-    row. ``escaped`` is when devclaw ended a turn, ``announced`` what the group was told of last.
+    row. ``escaped`` says that devclaw has just ended a turn, ``announced`` what the group was told of last.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -65,7 +65,7 @@ class Followed(Value):
     restarts: int = 0
     retries: int = 0
     stalls: int = 0
-    escaped: datetime | None = None
+    escaped: bool = False
     announced: str = ""
 
 

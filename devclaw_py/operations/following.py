@@ -45,15 +45,16 @@ class Superseded(SessionError):
 
 
 def follow(
-    app: App, group_id: str, *, caller: Caller = RECOVERY, own_session: str | None = None
+    app: App, group_id: str, *, caller: Caller = RECOVERY, own_session: str | None = None, fresh: timedelta = FRESH
 ) -> list[dict[str, Any]]:
     """Do what is due about the project's workers, and say what was done.
 
-    ``own_session`` is the session in which this very call runs: it works. A terminal that cannot be asked is no
+    ``own_session`` is the session in which this very call runs: it works. A task that was accepted less than ``fresh``
+    ago is passed over. A terminal that cannot be asked is no
     failure here; session_health says so. Waits a few seconds at most for each worker that is told something.
     """
     project = app.store.registry.get(group_id)
-    seats = [(role, attempt) for role, attempt in _unreported(app, project) if attempt.session != own_session]
+    seats = [(role, attempt) for role, attempt in _unreported(app, project, fresh) if attempt.session != own_session]
     if not seats:
         return []
     done: list[dict[str, Any]] = []
@@ -100,12 +101,12 @@ def facts_of(app: App, project: Project, role: Role, session: str, pulse: Pulse)
     )
 
 
-def _unreported(app: App, project: Project) -> Iterator[tuple[Role, Attempt]]:
+def _unreported(app: App, project: Project, fresh: timedelta) -> Iterator[tuple[Role, Attempt]]:
     for role in Role:
         attempt = _attempt(app, project, role)
         if attempt is None or attempt.ended is not None or attempt.report is not None:
             continue
-        if attempt.accepted is not None and app.clock.now() - attempt.accepted >= FRESH:
+        if attempt.accepted is not None and app.clock.now() - attempt.accepted >= fresh:
             yield role, attempt
 
 

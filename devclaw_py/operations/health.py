@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from devclaw_py.agents.look import LookStatus
@@ -118,7 +119,7 @@ def _mend(app: App, call: Call, project: Project, panes: Panes) -> list[Finding]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
     # Last, and without the project's lock: a session that was just resumed is told to go on.
-    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller)}
+    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller, fresh=timedelta())}
     return [_helped(finding, urged) for finding in findings]
 
 

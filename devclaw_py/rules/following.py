@@ -22,8 +22,6 @@ PAUSE = timedelta(minutes=2)
 FIRST_BACK_OFF, LONGEST_BACK_OFF = timedelta(seconds=10), timedelta(minutes=5)
 # A failure so long after the last "go on" is not one more in a row: the worker has worked in between.
 CALM = timedelta(minutes=10)
-# Within this time of devclaw's Escape a turn that was broken off is broken off by it.
-OURS = timedelta(minutes=1)
 # What the group was told: the worker stays silent, and its task may be taken from it.
 SILENT = "silent"
 
@@ -136,12 +134,9 @@ def _remind(facts: Facts, ended: Ended) -> Act | None:
 
 def _after_ours(facts: Facts, ended: Ended) -> Act | None:
     """Have the worker go on once whose silent turn devclaw has ended."""
-    escaped = facts.done.escaped
-    if ended.how is not End.BROKEN_OFF or escaped is None or ended.key == facts.done.key:
+    if ended.how is not End.BROKEN_OFF or not facts.done.escaped:
         return None
-    if not escaped - OURS <= ended.at <= escaped + OURS:
-        return None
-    return _act(facts, Do.GO_ON, "its turn showed no sign of work and was ended", key=ended.key, escaped=None)
+    return _act(facts, Do.GO_ON, "its turn showed no sign of work and was ended", key=ended.key)
 
 
 def _again(facts: Facts, ended: Ended) -> Act | None:
@@ -209,7 +204,7 @@ def _stalled(facts: Facts) -> Act | None:
     why = still(facts)
     if facts.done.stalls >= STALLS:
         return _act(facts, Do.ANNOUNCE, why, key=key, announced=key)
-    return _act(facts, Do.ESCAPE, why, key=key, announced=key, stalls=facts.done.stalls + 1, escaped=facts.now)
+    return _act(facts, Do.ESCAPE, why, key=key, announced=key, stalls=facts.done.stalls + 1)
 
 
 def _due(facts: Facts, due: datetime) -> datetime:
@@ -217,7 +212,7 @@ def _due(facts: Facts, due: datetime) -> datetime:
 
 
 def _act(facts: Facts, do: Do, why: str, *, until: datetime | None = None, **changes: object) -> Act:
-    changes |= {"number": facts.done.number + 1, "at": facts.now}
+    changes |= {"number": facts.done.number + 1, "at": facts.now, "escaped": do is Do.ESCAPE}
     return Act(do=do, why=why, record=facts.done.model_copy(update=changes), until=until)
 
 
