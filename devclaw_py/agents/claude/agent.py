@@ -134,7 +134,7 @@ class ClaudeAgent:
         if kept is None or session.pid is None:
             return None
         found = presence.read(Path(kept.config), session.pid)
-        last = events.newest(events.read(folder, since=kept.started), *endings.TURNS)
+        last = endings.newest_turn(events.read(folder, since=kept.started))
         open_turn = last is not None and last.name in states.OPEN
         if found is None or found.status != "busy" or not open_turn or progress.tools(session.pid):
             return None

@@ -49,6 +49,11 @@ def ended(
     return Ended(how=how, key=last.file, at=_time(last.at), words=words, until=until, by_person=_by_person(turns))
 
 
+def newest_turn(events: Sequence[Event]) -> Event | None:
+    """Return the newest event that begins or ends a turn, a blocked prompt too; a compaction in a turn does neither."""
+    return next((event for event in reversed(events) if event.name in TURNS and not _compacted(event)), None)
+
+
 def failure(event: Event) -> str:
     """Return the error that ended a turn, in words."""
     said = " ".join((event.text("last_assistant_message") or event.text("error_details")).split())[:SHOWN_CHARS]
@@ -71,9 +76,13 @@ def _turns(events: Sequence[Event]) -> list[Event]:
         if event.name == BLOCKED:
             if found and found[-1].name == PROMPT:
                 found.pop()
-        elif event.name in TURNS and not (event.name == "SessionStart" and event.text("source") == "compact"):
+        elif event.name in TURNS and not _compacted(event):
             found.append(event)
     return found
+
+
+def _compacted(event: Event) -> bool:
+    return event.name == "SessionStart" and event.text("source") == "compact"
 
 
 def _broken_off(turns: Sequence[Event], began: float, idle_since: float, full: bool) -> Ended:

@@ -9,7 +9,7 @@ from typing import Any
 
 from devclaw_py.agents.base import AgentState
 from devclaw_py.agents.claude import endings
-from devclaw_py.agents.claude.events import Event, newest, shown
+from devclaw_py.agents.claude.events import Event, shown
 from devclaw_py.agents.claude.presence import Presence
 from devclaw_py.model.base import Value
 
@@ -79,7 +79,7 @@ def fold(
     asks a person, where it was read; ``connected`` says whether the client has devclaw's tools; ``usage`` is what the
     status line was told last.
     """
-    last = newest(events, *endings.TURNS)
+    last = endings.newest_turn(events)
     if presence is None:
         return _without_presence(last, now, asking)
     if presence.status == "waiting":

@@ -6,8 +6,8 @@
 ``also NAME {...}``       call another tool in the same message
 ``read PATH``             call Read, then do what directives in the file say, then what follows
 ``fault WHAT``            fail: an HTTP status, ``full`` (the prompt is too long), ``drop``, ``cut``, ``stall`` or
-                          ``hang``; with ``retry-after=S``, ``resets-at=SECONDS`` (since 1970) in its words, and ``times=N`` to go
-                          on after N requests
+                          ``hang``; with ``retry-after=S``, ``resets-at=SECONDS`` (since 1970) in its words, and
+                          ``times=N`` to go on after N requests
 ``stall``                 the same as ``fault stall``
 ``delay S``               let seconds pass before the next message
 ``usage N``               let the next message claim a context of N tokens
