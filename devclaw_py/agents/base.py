@@ -44,6 +44,7 @@ class Workplace(Value):
     group_id: str
     project: str
     role: Role
+    seat: int = 1
     tier: Tier
     model: str
     worktree: Path

@@ -12,14 +12,14 @@ from datetime import timedelta
 from typing import Any
 
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.look import LookStatus
+from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, SessionError
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.caller import RECOVERY, Caller
 from devclaw_py.model.following import End, Followed, Parked
 from devclaw_py.model.journal import Attempt, AuditLine, Following, OutboxRow
-from devclaw_py.model.pipeline import Role
+from devclaw_py.model.pipeline import SeatKey
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
 from devclaw_py.operations.wishes import new_op
@@ -50,43 +50,44 @@ def follow(
     """Do what is due about the project's workers, and say what was done.
 
     ``own_session`` is the session in which this very call runs: it works. A task that was accepted less than ``fresh``
-    ago is passed over. A terminal that cannot be asked is no
-    failure here; session_health says so. Waits a few seconds at most for each worker that is told something.
+    ago is passed over. A terminal that cannot be asked is no failure here; session_health says so. Waits a few seconds
+    at most for each worker that is told something.
     """
     project = app.store.registry.get(group_id)
-    seats = [(role, attempt) for role, attempt in _unreported(app, project, fresh) if attempt.session != own_session]
-    if not seats:
+    open_now = [attempt for attempt in _unreported(app, project, fresh) if attempt.session != own_session]
+    if not open_now:
         return []
     done: list[dict[str, Any]] = []
+    looks: dict[str, Look] = {}
     with suppress(SessionError):
         looks = app.sessions.looks()
-        for role, attempt in seats:
-            look = looks.get(attempt.session)
-            pulse = PULSES[look.status] if look is not None else Pulse.GONE
-            done += _follow(app, project, role, attempt, pulse, caller)
+    for attempt in open_now:
+        if (look := looks.get(attempt.session)) is not None:
+            with suppress(SessionError):
+                done += _follow(app, project, attempt, PULSES[look.status], caller)
     return done
 
 
 def followed_groups(app: App) -> set[str]:
     """Return the groups with a worker that could be followed up."""
     projects = app.store.registry.all()
-    return {group for group, project in projects.items() if any(project.seat(role).active for role in Role)}
+    return {group for group, project in projects.items() if any(seat.active for seat in project.seats().values())}
 
 
-def facts_of(app: App, project: Project, role: Role, session: str, pulse: Pulse) -> Facts | None:
+def facts_of(app: App, project: Project, key: SeatKey, session: str, pulse: Pulse) -> Facts | None:
     """Return the facts about a busy seat; None when the journal knows nothing of its attempt.
 
     Raises:
         SessionError: the terminal could not be asked.
     """
-    seat = project.seat(role)
+    seat = project.seat(*key)
     ended = quiet_since = None
     if pulse is Pulse.IDLE and seat.attempt is not None:
         ended = app.sessions.ended(session, f"{seat.issue}.{seat.attempt}")
     elif pulse is Pulse.BUSY:
         quiet_since = app.sessions.quiet_since(session)
     # Read last: a report that came in the turn whose end was seen is known by now.
-    attempt = _attempt(app, project, role)
+    attempt = _attempt(app, project, key)
     if attempt is None and (ended is None or ended.how is not End.PROGRAM):
         return None
     return Facts(
@@ -101,32 +102,30 @@ def facts_of(app: App, project: Project, role: Role, session: str, pulse: Pulse)
     )
 
 
-def _unreported(app: App, project: Project, fresh: timedelta) -> Iterator[tuple[Role, Attempt]]:
-    for role in Role:
-        attempt = _attempt(app, project, role)
+def _unreported(app: App, project: Project, fresh: timedelta) -> Iterator[Attempt]:
+    for key in project.seats():
+        attempt = _attempt(app, project, key)
         if attempt is None or attempt.ended is not None or attempt.report is not None:
             continue
-        if attempt.accepted is not None and app.clock.now() - attempt.accepted >= fresh:
-            yield role, attempt
+        if app.clock.now() - (attempt.accepted or attempt.started) >= fresh:
+            yield attempt
 
 
-def _attempt(app: App, project: Project, role: Role) -> Attempt | None:
+def _attempt(app: App, project: Project, key: SeatKey) -> Attempt | None:
     """Return the attempt that the seat holds."""
-    seat = project.seat(role)
+    seat = project.seat(*key)
     if not seat.active or seat.issue is None or seat.attempt is None:
         return None
     tries = app.store.journal.attempts(project.group_id, seat.issue)
-    return next((one for one in tries if one.number == seat.attempt and one.role is role), None)
+    return next((one for one in tries if one.number == seat.attempt and one.key == key), None)
 
 
-def _follow(
-    app: App, project: Project, role: Role, attempt: Attempt, pulse: Pulse, caller: Caller
-) -> list[dict[str, Any]]:
-    facts = facts_of(app, project, role, attempt.session, pulse)
+def _follow(app: App, project: Project, attempt: Attempt, pulse: Pulse, caller: Caller) -> list[dict[str, Any]]:
+    facts = facts_of(app, project, attempt.key, attempt.session, pulse)
     act = decide(facts) if facts is not None else None
     if act is None:
         return []
-    what: dict[str, Any] = {"did": act.do.value, "issueId": attempt.issue, "role": role.value, "why": act.why}
+    what: dict[str, Any] = {"did": act.do.value, "issueId": attempt.issue, "role": attempt.role.value, "why": act.why}
     following = _following(app, project, attempt, act, caller)
 
     def claim() -> None:
@@ -218,5 +217,7 @@ def _told(project: Project, attempt: Attempt, act: Act) -> Announcement | None:
     if act.do is Do.ESCAPE:
         return announce.stalled(task, attempt.role, act.why)
     if act.do is Do.ANNOUNCE:
-        return announce.needs_help(task, attempt.role, act.why, f"{project.name} {attempt.role} {attempt.tier}")
+        further = f" {attempt.seat}" if attempt.seat > 1 else ""
+        where = f"{project.name} {attempt.role} {attempt.tier}{further}"
+        return announce.needs_help(task, attempt.role, act.why, where)
     return None

@@ -104,7 +104,7 @@ def test_a_turn_without_a_report_is_reminded_three_times_and_then_announced(shop
 
     assert did(shop, 900) == ["worker_needs_help"]
     assert did(shop, 2000) == []
-    assert len(notices(shop)) == 3
+    shop.wait_for(lambda: len(notices(shop)) == 3, "the API was told three times")
     assert any("needs a person" in text for text in told(shop))
 
 
