@@ -107,8 +107,10 @@ def still(facts: Facts) -> str:
 
 
 def is_limited(facts: Facts, ended: Ended) -> bool:
-    """Say whether the limit that ended the turn goes on."""
-    return ended.how is End.LIMITED and ended.until is not None and facts.now < ended.until
+    """Say whether the limit that ended the turn goes on: until its time, or until the workers have another account."""
+    if ended.how is not End.LIMITED or ended.until is None or facts.now >= ended.until:
+        return False
+    return facts.parked is not None or facts.done.announced != ended.key
 
 
 def back_off(tries: int) -> timedelta:
@@ -160,7 +162,7 @@ def _retry(facts: Facts, ended: Ended) -> Act | None:
     if count >= RETRIES:
         return _announce(facts, f"{ended.words}; it was told to go on {count} times", ended.key)
     wait = back_off(count)
-    base = ended.until or ended.at + wait
+    base = ended.at + wait
     # Told already, and the same failure stands: nobody knows whether it was heard.
     if facts.done.key == ended.key and facts.done.at is not None:
         base = max(base, facts.done.at + max(wait, PAUSE))

@@ -237,6 +237,13 @@ def test_after_the_limit_the_worker_is_told_to_go_on_once(office: Office, issue:
     assert len(typed(office)) == 1
 
 
+def test_other_credentials_end_the_limit(office: Office, issue: int) -> None:
+    limited(office, issue)
+    office.app.sessions.root.joinpath("parked-memory.json").unlink()
+
+    assert passes(office, 30) == ["worker_told_on"]
+
+
 def test_a_wish_waits_for_the_limit(office: Office, issue: int) -> None:
     office.change(auto_chain=True)
     limited(office, issue)

@@ -16,6 +16,7 @@ from devclaw_py.rules.following_cases import case
 
 START = datetime(2026, 3, 1, 22, tzinfo=UTC)
 STALL = timedelta(minutes=15)
+PARKED = Parked(until=START + STALL)
 
 
 def end(how: End = End.QUIET, ago_s: float = 60, *, key: str = "k1", now: datetime = START, **more: Any) -> Ended:
@@ -64,7 +65,8 @@ def did(found: Act | None) -> Do | None:
         (facts(end(End.REFUSED, 9000), done=done(announced="k1")), None),
         (facts(end(End.FULL, 0)), Do.ANNOUNCE),
         (facts(end(End.LIMITED, 0, until=START + STALL)), Do.PARK),
-        (facts(end(End.LIMITED, 0, until=START + STALL), done=done(announced="k1")), None),
+        (facts(end(End.LIMITED, until=START + STALL), done=done(announced="k1"), parked=PARKED), None),
+        (facts(end(End.LIMITED, until=START + STALL), done=done(announced="k1")), Do.GO_ON),
         (facts(end(End.LIMITED, 9000, until=START)), Do.GO_ON),
         (facts(end(End.LIMITED, 9000, until=START), done=done(20, key="k1")), None),
         (facts(None), None),
