@@ -16,6 +16,7 @@ OFFERS, ACCEPTED, VOID, TASKS, EVENTS = "offers", "accepted", "void", "tasks", "
 FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS)
 STATE = "state.json"
 USED = "used"
+RUNG = "rung"
 OFFER = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -40,6 +41,12 @@ def read_record(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def ring(folder: Path) -> None:
+    """Wake the heartbeat, if one sleeps: something of this session has ended or waits."""
+    with suppress(OSError):
+        (folder / RUNG).touch(mode=0o600)
 
 
 def make(folder: Path) -> None:

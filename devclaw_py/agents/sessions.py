@@ -169,6 +169,15 @@ class Sessions(Urging):
                 raise SessionFailed(_stuck(name, look), hint=_attach(place))
             self._clock.sleep(POLL_S)
 
+    def room(self) -> int:
+        """Return how many workers may be at work at once.
+
+        Raises:
+            SessionFailed: the terminal could not be asked.
+        """
+        alive = sum(look.status not in OVER for look in self.looks().values())
+        return session_limit(self._settings.limits.sessions, alive=alive)
+
     def _make_room(self, keep: frozenset[str]) -> None:
         alive = {name: look for name, look in self.looks().items() if look.status is not LookStatus.DEAD}
         limit = session_limit(self._settings.limits.sessions, alive=len(alive))

@@ -17,6 +17,9 @@ from devclaw_py.model.task import Task
 from devclaw_py.rules import tiers, workflow
 from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.schedule import GivenUp, Pickup, Place, Plan, Queued, plan
+from devclaw_py.trackers.base import IssueProvider
+
+Waiting = tuple[State, Task]
 
 # Refusals of one pickup after which the others of its project need not be tried in the same tick.
 OUTSIDE = frozenset(
@@ -40,12 +43,49 @@ class Handed:
     troubles: dict[str, DevClawError] = field(default_factory=dict)
 
 
-def hand_out(app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False) -> Handed:
+@dataclass
+class Known:
+    """What the heartbeat has seen of each project's tracker: its pulse, and the queues that it had then."""
+
+    pulses: dict[str, str | None] = field(default_factory=dict)
+    queues: dict[str, tuple[str, list[Waiting]]] = field(default_factory=dict)
+
+    def is_quiet(self, app: App, project: Project) -> bool:
+        """Whether nothing of the project's issues has changed since this was asked last.
+
+        Raises:
+            TrackerError: the tracker could not be asked.
+        """
+        before = self.pulses.get(project.group_id)
+        self.pulses[project.group_id] = pulse = app.open_tracker(project).pulse()
+        return pulse is not None and before == pulse
+
+    def queue(self, app: App, project: Project) -> list[Waiting]:
+        """Return what waits in the project's queues, asked anew where something has changed.
+
+        Raises:
+            TrackerError: the tracker could not be asked.
+        """
+        tracker = app.open_tracker(project)
+        pulse = tracker.pulse()
+        before = self.queues.get(project.group_id)
+        if before is not None and before[0] == pulse:
+            return before[1]
+        found = _queued(tracker)
+        if pulse is not None:
+            self.queues[project.group_id] = (pulse, found)
+        return found
+
+
+def hand_out(
+    app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False, known: Known | None = None
+) -> Handed:
     """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only."""
+    known = known if known is not None else Known()
     handed, places = Handed(), []
     for project in projects:
         try:
-            places.append(place_of(app, project))
+            places.append(place_of(app, project, known))
         except DevClawError as error:
             handed.troubles[project.group_id] = error
     beat = app.settings.heartbeat
@@ -62,7 +102,7 @@ def hand_out(app: App, projects: Iterable[Project], *, room: int, dry_run: bool 
     return handed
 
 
-def place_of(app: App, project: Project) -> Place:
+def place_of(app: App, project: Project, known: Known) -> Place:
     """Return the facts about a project that the schedule needs.
 
     Raises:
@@ -80,7 +120,7 @@ def place_of(app: App, project: Project) -> Place:
         execution=project.role_execution,
         queue=tuple(
             Queued(number=task.number, state=state, tier=_tier(task, state), attempts=tuple(tries.get(task.number, ())))
-            for state, task in _queued(app, project)
+            for state, task in known.queue(app, project)
             if task.number not in kept
         ),
         seats={role: len(project.open_seats(role)) for role in Role},
@@ -89,9 +129,8 @@ def place_of(app: App, project: Project) -> Place:
     )
 
 
-def _queued(app: App, project: Project) -> list[tuple[State, Task]]:
+def _queued(tracker: IssueProvider) -> list[Waiting]:
     """Return the issues with exactly one state, a queue's, in queue order."""
-    tracker = app.open_tracker(project)
     found = []
     for state in workflow.QUEUES:
         for task in tracker.list_by_label(state):

@@ -12,6 +12,7 @@ from types import FrameType
 from devclaw_py.agents.mailbox import RUNG
 from devclaw_py.app import App
 from devclaw_py.kernel.wake import Sleeper
+from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import LEASE, Tick, beat
 
 # However often it is woken: a tick that follows another at once would see what the last one saw.
@@ -31,10 +32,10 @@ def run(app: App, *, told: Callable[[Tick], None], stopping: Callable[[], bool])
         StateCorrupt: the registry or the journal cannot be read.
     """
     with app.store.hold(LEASE, wait_s=0, holder="heartbeat"):
-        sleeper = Sleeper(app.clock, lambda: _bells(app))
+        sleeper, known = Sleeper(app.clock, lambda: _bells(app)), Known()
         while not stopping():
             sleeper.listen()
-            tick = beat(app)
+            tick = beat(app, known)
             told(tick)
             app.clock.sleep(SHORTEST_S)
             sleeper.sleep(_pause_s(app, tick), enough=stopping)
@@ -43,7 +44,7 @@ def run(app: App, *, told: Callable[[Tick], None], stopping: Callable[[], bool])
 def _pause_s(app: App, tick: Tick) -> float:
     """Return how long to sleep: until the next tick, or until a held issue may be handed out."""
     every_s = app.settings.heartbeat.every_s - SHORTEST_S
-    due: datetime | None = tick.next_at
+    due: datetime | None = tick.plan.next_at
     if due is not None:
         every_s = min(every_s, (due - app.clock.now()).total_seconds())
     return max(every_s, 0.0)

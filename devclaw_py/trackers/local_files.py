@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -160,3 +161,11 @@ def _writing(path: Path) -> Iterator[None]:
         raise ConfigError(
             f"{path} could not be written: {error.strerror}; free space or mend the permissions, then try again"
         ) from error
+
+
+def pulse(folder: Path) -> str:
+    """Return a sum over names, sizes and times of the folder's files, temporary ones apart. Raises `OSError`."""
+    with os.scandir(folder) as entries:
+        found = sorted((each.name, each.stat()) for each in entries if not each.name.startswith("."))
+    told = repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in found])
+    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()

@@ -31,6 +31,7 @@ class MemoryTracker:
         self._name, self._clock, self._actor = name, clock or SystemClock(), actor
         self._issues: dict[int, _Issue] = {}
         self._highest = 0
+        self._changes = 0
         self._lock = RLock()
         self.colours: dict[str, str] = {}
 
@@ -46,6 +47,10 @@ class MemoryTracker:
     def list_by_label(self, label: str) -> list[Task]:
         """Return all open issues that carry ``label``, lowest number first."""
         return [task for task in self.list_all() if not task.closed and carries(task.labels, label)]
+
+    def pulse(self) -> str | None:
+        """Return how often something was changed."""
+        return str(self._changes)
 
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return issues, lowest number first; only the ``newest`` highest numbers when given."""
@@ -142,6 +147,7 @@ class MemoryTracker:
         with self._lock:
             self._issue(number)
             del self._issues[number]
+            self._changes += 1
 
     def _issue(self, number: int) -> _Issue:
         try:
@@ -163,6 +169,7 @@ class MemoryTracker:
                 updated=now,
             )
             self._issues[number] = _Issue(task)
+            self._changes += 1
             for label in labels:
                 self._label(number, label, added=True, actor=actor)
             return self._issues[number].task
@@ -193,3 +200,4 @@ class MemoryTracker:
             issue = self._issue(number)
             if any(getattr(issue.task, key) != value for key, value in changes.items()):
                 issue.task = issue.task.model_copy(update={**changes, "updated": self._clock.now()})
+                self._changes += 1

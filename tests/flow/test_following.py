@@ -84,7 +84,7 @@ def test_the_heartbeat_follows_up(office: Office, issue: int) -> None:
     ends(office, issue)
     office.clock.sleep(31)
 
-    (visit,) = heartbeat.tick(office.app)
+    (visit,) = heartbeat.tick(office.app).visits
 
     assert [done["did"] for done in visit.urged] == ["worker_reminded"]
 
@@ -252,7 +252,7 @@ def test_a_wish_waits_for_the_limit(office: Office, issue: int) -> None:
     assert (answer["autoChain"]["dispatched"], answer["autoChain"]["waiting"]) == (False, True)
 
     office.clock.sleep(7200)
-    (visit,) = heartbeat.tick(office.app)
+    (visit,) = heartbeat.tick(office.app).visits
     assert [outcome["dispatched"] for outcome in visit.followed] == [True]
 
 
