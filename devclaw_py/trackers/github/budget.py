@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
 from pathlib import Path
@@ -18,11 +19,6 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from devclaw_py.errors import ProjectBusy, RateLimited, TrackerAuth, TrackerUnavailable
 from devclaw_py.kernel import files, locks
 from devclaw_py.kernel.clock import Clock
-
-# GitHub allows 80 and 500 requests that create content, and says neither which ones count nor since when.
-PER_MINUTE, PER_HOUR = 60, 450
-# What begins something leaves room for what ends it: a label that was taken off must be followed by the next one.
-KEPT_PER_MINUTE, KEPT_PER_HOUR = 10, 50
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 60.0, 960.0
@@ -38,6 +34,26 @@ class Spend(Enum):
     FINISH = "finish"
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How many writes devclaw allows itself.
+
+    GitHub allows 80 a minute and 500 an hour that create content, and says neither which ones count nor since when.
+    """
+
+    per_minute: int = 60
+    per_hour: int = 450
+
+    def limits(self, spend: Spend) -> tuple[tuple[timedelta, int], ...]:
+        """Return how many writes fit into which time.
+
+        What begins something leaves room for what ends it: the label that was taken off is followed by the next one.
+        """
+        if spend is Spend.BEGIN:
+            return (MINUTE, self.per_minute * 5 // 6), (HOUR, self.per_hour * 8 // 9)
+        return (MINUTE, self.per_minute), (HOUR, self.per_hour)
+
+
 class Spent(BaseModel):
     """The file. ``refused`` has the fingerprints of tokens that GitHub did not accept, and when to show them again."""
 
@@ -51,8 +67,8 @@ class Spent(BaseModel):
 class Budget:
     """The budget of one account in ``folder``; ``key`` tells accounts apart, ``where`` names it in messages."""
 
-    def __init__(self, folder: Path, key: str, *, where: str, clock: Clock) -> None:
-        self._folder, self._key, self._where, self._clock = folder, key, where, clock
+    def __init__(self, folder: Path, key: str, *, where: str, clock: Clock, pace: Pace) -> None:
+        self._folder, self._key, self._where, self._clock, self._pace = folder, key, where, clock, pace
 
     def admit(self, spend: Spend, fingerprint: str) -> None:
         """Count a request that is about to be made.
@@ -78,8 +94,8 @@ class Budget:
         now = self._clock.now()
         with self._open() as spent:
             return (
-                PER_MINUTE - sum(at > now - MINUTE for at in spent.writes),
-                PER_HOUR - sum(at > now - HOUR for at in spent.writes),
+                self._pace.per_minute - sum(at > now - MINUTE for at in spent.writes),
+                self._pace.per_hour - sum(at > now - HOUR for at in spent.writes),
             )
 
     def next_pause_s(self) -> float:
@@ -104,11 +120,7 @@ class Budget:
 
     def _count(self, spent: Spent, spend: Spend, now: datetime) -> None:
         spent.writes = [at for at in spent.writes if now - HOUR < at <= now]
-        kept = spend is Spend.BEGIN
-        for window, limit in (
-            (MINUTE, PER_MINUTE - (KEPT_PER_MINUTE if kept else 0)),
-            (HOUR, PER_HOUR - (KEPT_PER_HOUR if kept else 0)),
-        ):
+        for window, limit in self._pace.limits(spend):
             within = [at for at in spent.writes if at > now - window]
             if len(within) >= limit:
                 free_at = within[len(within) - limit] + window

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from devclaw_py.errors import RateLimited, TrackerDenied, TrackerUnavailable
 from devclaw_py.kernel.clock import Clock
-from devclaw_py.trackers.github.budget import Budget, Spend
+from devclaw_py.trackers.github.budget import Budget, Pace, Spend
 from devclaw_py.trackers.github.refusals import error_for, message_of, paused_until, used_up
 from devclaw_py.trackers.github.reply import Reply, next_page
 
@@ -47,7 +47,8 @@ class Client:
     """One account at the interface ``api``, such as ``https://api.github.com``. Threads may share it.
 
     ``token`` is asked at every request: an App's changes each hour. ``login`` is the account's name where the token
-    cannot be asked for it, such as ``slug[bot]`` of an App. ``folder`` is where processes share budget and lists.
+    cannot be asked for it, such as ``slug[bot]`` of an App. ``folder`` is where processes share budget and lists;
+    ``pace`` is what devclaw allows itself, which may be more at an Enterprise server without limits.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class Client:
         clock: Clock,
         timeout_s: float,
         login: str | None = None,
+        pace: Pace | None = None,
     ) -> None:
-        self.api, self.folder, self.clock = api.rstrip("/"), folder, clock
+        self.api, self.folder, self.clock, self.pace = api.rstrip("/"), folder, clock, pace or Pace()
         self._token, self._timeout_s, self._login = token, timeout_s, login
         self._named = login is not None
         self._threads = local()
@@ -76,7 +78,7 @@ class Client:
         # An App's tokens change each hour and the budget is the App's; of a plain token the account is not known here.
         account = f"{self.api} {self._login}" if self._named else f"{self.api} {self._token()}"
         key = hashlib.sha256(account.encode()).hexdigest()[:16]
-        return Budget(self.folder, key, where=self.where, clock=self.clock)
+        return Budget(self.folder, key, where=self.where, clock=self.clock, pace=self.pace)
 
     @property
     def where(self) -> str:

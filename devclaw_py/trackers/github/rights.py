@@ -11,7 +11,7 @@ from devclaw_py.errors import TrackerDenied, TrackerError
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.project import Forge
 from devclaw_py.rules.labels import COLOURS
-from devclaw_py.trackers.github.budget import PER_HOUR, Spend
+from devclaw_py.trackers.github.budget import Spend
 from devclaw_py.trackers.github.client import Client, segments
 from devclaw_py.trackers.github.labels import Labels
 from devclaw_py.trackers.github.shapes import RawRepository
@@ -77,7 +77,7 @@ def diagnose(client: Client, forge: Forge, labels: Labels, *, name: str) -> list
         for text, mend in several
     ]
     _, hour = client.budget.left()
-    text = f"{found.full_name} answers; token {client.fingerprint}, {hour} of {PER_HOUR} writes left this hour"
+    text = f"{found.full_name} answers; token {client.fingerprint}, {hour} of {client.pace.per_hour} writes left"
     return [*findings, Finding(type=FINDING, severity=Severity.OK, message=text, project=name)]
 
 
