@@ -46,9 +46,10 @@ def segments(*parts: str | int) -> str:
 class Client:
     """One account at the interface ``api``, such as ``https://api.github.com``. Threads may share it.
 
-    ``token`` is asked at every request: an App's changes each hour. ``login`` is the account's name where the token
-    cannot be asked for it, such as ``slug[bot]`` of an App. ``folder`` is where processes share budget and lists;
-    ``pace`` is what devclaw allows itself, which may be more at an Enterprise server without limits.
+    ``token`` is asked at every request: an App's changes each hour. ``login`` tells the account's name where the token
+    cannot be asked for it, and ``account`` what the budget belongs to where that is not the token; `Installation` has
+    both. ``folder`` is where processes share budget and lists; ``pace`` is what devclaw allows itself, which may be
+    more at an Enterprise server without limits.
     """
 
     def __init__(
@@ -59,12 +60,13 @@ class Client:
         folder: Path,
         clock: Clock,
         timeout_s: float,
-        login: str | None = None,
+        login: Callable[[], str] | None = None,
+        account: str | None = None,
         pace: Pace | None = None,
     ) -> None:
         self.api, self.folder, self.clock, self.pace = api.rstrip("/"), folder, clock, pace or Pace()
-        self._token, self._timeout_s, self._login = token, timeout_s, login
-        self._named = login is not None
+        self._token, self._timeout_s, self._named, self._account = token, timeout_s, login, account
+        self._login: str | None = None
         self._threads = local()
 
     @property
@@ -75,9 +77,7 @@ class Client:
     @property
     def budget(self) -> Budget:
         """What the account may still do."""
-        # An App's tokens change each hour and the budget is the App's; of a plain token the account is not known here.
-        account = f"{self.api} {self._login}" if self._named else f"{self.api} {self._token()}"
-        key = hashlib.sha256(account.encode()).hexdigest()[:16]
+        key = hashlib.sha256(f"{self.api} {self._account or self._token()}".encode()).hexdigest()[:16]
         return Budget(self.folder, key, where=self.where, clock=self.clock, pace=self.pace)
 
     @property
@@ -165,6 +165,8 @@ class Client:
         Raises:
             TrackerDenied: the token is an App's, which cannot be asked.
         """
+        if self._login is None and self._named is not None:
+            self._login = self._named()
         if self._login is None:
             reply = self.ask("GET", "/user", "tell the account's name", told=frozenset({403, 404}))
             if reply.status >= 400 or not isinstance(reply.body, dict) or not reply.body.get("login"):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from github import Auth, Github
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
+from jwt import PyJWTError
 from requests import Response
 from urllib3 import Retry
 
@@ -45,14 +46,17 @@ class _Stayed(Exception):
 
 
 class Connection:
-    """Requests to the interface at ``api`` with one token. Not for several threads at once."""
+    """Requests to the interface at ``api`` with one token. Not for several threads at once.
 
-    def __init__(self, api: str, token: str, *, timeout_s: float) -> None:
+    ``as_app`` says that the token is an App's proof of itself, which GitHub wants to be shown otherwise.
+    """
+
+    def __init__(self, api: str, token: str, *, timeout_s: float, as_app: bool = False) -> None:
         timeout = math.ceil(timeout_s)
         self._api = api
         self._requester: Requester = Github(
             base_url=api,
-            auth=Auth.Token(token),
+            auth=Auth.AppAuthToken(token) if as_app else Auth.Token(token),
             timeout=timeout,
             user_agent="devclaw",
             retry=None,
@@ -108,6 +112,18 @@ class Connection:
                 f"{self._api} answered {status} with something that is not JSON",
                 hint="see that this is the address of GitHub's interface, and that no proxy answers in its place",
             ) from error
+
+
+def app_token(app_id: str, key: str) -> str:
+    """Return a GitHub App's proof of itself, good for some minutes, made from its private key.
+
+    Raises:
+        ValueError: the key is none.
+    """
+    try:
+        return Auth.AppAuth(app_id, key).create_jwt()
+    except PyJWTError as error:
+        raise ValueError(type(error).__name__) from error
 
 
 def _stay(response: Response, *_: object, **__: object) -> None:
