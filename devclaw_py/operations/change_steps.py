@@ -6,10 +6,10 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of
-from devclaw_py.operations.steps import Operation, Step, interrupted, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 
 
@@ -30,13 +30,13 @@ def _committed(app: App, intent: Intent) -> bool:
     if intent.undoing:
         return False
     entry = project_of(app, intent).on_disk()
-    return all(entry[key] == pair["to"] for key, pair in intent.payload["changed"].items())
+    return all(entry.get(key) == pair["to"] for key, pair in intent.payload["changed"].items())
 
 
 def _finish(app: App, intent: Intent) -> Closing:
     changed, name = intent.payload["changed"], intent.payload["project"]
     told = announce.project_changed(name, shown(changed))
-    row = OutboxRow(key=f"{intent.op}:changed", group_id=intent.group_id, announcement=told, at=app.clock.now())
+    row = telling(app, intent, "changed", told)
     return Closing(facts={"changed": changed}, outbox=(row,), answer=answer(name, intent.group_id, changed))
 
 

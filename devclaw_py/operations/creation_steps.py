@@ -8,11 +8,11 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import UnknownTask
-from devclaw_py.model.journal import Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import Closing, Intent, Wish
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.task import TaskRef
 from devclaw_py.operations.shared import project_of, ref_of, tracker_of
-from devclaw_py.operations.steps import Operation, Step, interrupted, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 from devclaw_py.rules.comments import marker
 
@@ -77,7 +77,7 @@ def _create_finish(app: App, intent: Intent) -> Closing:
     }
     return Closing(
         facts={"issueId": task.number, "title": task.title, "label": state, "provider": project.provider},
-        outbox=(OutboxRow(key=f"{intent.op}:created", group_id=intent.group_id, announcement=told, at=now),),
+        outbox=(telling(app, intent, "created", told),),
         wish=wish if facts["picksUp"] else None,
         answer=answer,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from devclaw_py.agents.look import LookStatus
@@ -19,7 +18,7 @@ from devclaw_py.model.task import TaskRef
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import HEALTH
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.rules import announce
@@ -151,7 +150,7 @@ def _has_reported(app: App, snapshot: Snapshot, fix: Fix) -> bool:
     waiting = app.store.journal.intents(snapshot.project.group_id)
     return any(
         (intent.kind, intent.role, intent.attempt) == ("complete", fix.release.role, fix.release.attempt)
-        and intent.issue == snapshot.project.seat(fix.release.role).issue
+        and intent.issue == snapshot.project.seat(*fix.release.key).issue
         for intent in waiting
     )
 
@@ -173,19 +172,13 @@ def _check_still(app: App, found: Diagnosis, fix: Fix) -> None:
 def _intent(app: App, call: Call, snapshot: Snapshot, found: Diagnosis, fix: Fix) -> Intent:
     number, release = found.finding.issue_id, _seat_of(fix)
     task = _ref(snapshot, number)
-    return Intent(
-        op=new_op(),
-        kind=HEALTH.kind,
-        tool=TOOL,
-        group_id=snapshot.project.group_id,
-        issue=number,
-        role=release.role if release else None,
-        tier=release.tier if release else None,
-        session=release.session if release else None,
-        attempt=release.attempt if release else None,
-        source=fix.takes[0] if fix.takes else None,
-        target=fix.put,
-        payload={
+    own = Call(op=new_op(), tool=TOOL, caller=call.caller, at=app.clock.now())
+    return begun(
+        app,
+        own,
+        HEALTH,
+        snapshot.project.group_id,
+        {
             "project": snapshot.project.name,
             "takes": [state.value for state in fix.takes],
             "stood": fix.put is not None and fix.put in _standing(snapshot, number),
@@ -200,10 +193,14 @@ def _intent(app: App, call: Call, snapshot: Snapshot, found: Diagnosis, fix: Fix
             "audit": _facts(call, found, fix),
             **_seating(fix),
         },
-        phase=1,
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
+        issue=number,
+        role=release.role if release else None,
+        seat=release.seat if release else 1,
+        tier=release.tier if release else None,
+        session=release.session if release else None,
+        attempt=release.attempt if release else None,
+        source=fix.takes[0] if fix.takes else None,
+        target=fix.put,
     )
 
 
@@ -211,7 +208,7 @@ def _seat_of(fix: Fix) -> Release | None:
     if fix.seats is None:
         return fix.release
     seats = fix.seats
-    return Release(role=seats.role, attempt=seats.number, tier=seats.tier, session=seats.session)
+    return Release(role=seats.role, seat=seats.seat, attempt=seats.number, tier=seats.tier, session=seats.session)
 
 
 def _seating(fix: Fix) -> dict[str, Any]:
