@@ -25,7 +25,8 @@ from tests.real.crash.judge import violations
 from tests.real.crash.test_kills import CASES
 
 FULL = bool(os.environ.get("DEVCLAW_CI_FULL"))
-KINDS = ("pickup-dev", "done", "pass", "fail", "create", "comment", "update") if FULL else ("pickup-dev",)
+# Each fail point of what speaks to the tracker once; in the full job also the other ways to the same points.
+KINDS = ("pickup-dev", "pass", "create", "comment", "update", *(("pickup-qa", "done", "fail") if FULL else ()))
 POINTS = [(name, point) for name in KINDS for point in fail_points() if point.startswith(f"{CASES[name].kind}.")]
 CLAIMERS = 8
 
