@@ -82,6 +82,12 @@ class UnknownTask(InvalidArguments):
 class TransferredTask(UnknownTask):
     """The issue now belongs to another repository, which is none of this project's business."""
 
+    def __init__(self, issue: int, where: str) -> None:
+        super().__init__(issue, where)
+        self.args = (
+            f"issue #{issue} was transferred from {where} to another repository: it is not this project's now",
+        )
+
 
 class UnknownProject(Refused):
     """No project is registered for a chat group."""
