@@ -28,6 +28,7 @@ from devclaw_py.rules.arguments import GROUP_CHARS
 from devclaw_py.rules.callers import bind_group, check_caller
 from devclaw_py.tools import (
     devclaw_setup,
+    project_mode,
     project_register,
     project_update,
     queue_status,
@@ -54,6 +55,7 @@ ALL = (
     session_send.TOOL,
     project_register.TOOL,
     project_update.TOOL,
+    project_mode.TOOL,
     devclaw_setup.TOOL,
 )
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}

@@ -130,6 +130,12 @@ class WorkerBusy(Refused):
     code = "worker_busy"
 
 
+class HeldBack(WorkerBusy):
+    """Nothing of this is handed out unattended now: its project is paused, or the task pauses after a failure."""
+
+    retryable = True
+
+
 class NotActive(Refused):
     """The role holds no task that could be completed."""
 

@@ -67,6 +67,16 @@ class Sessions(Speaking):
         with self._typing(name):
             self._end(name)
 
+    def end(self, name: str) -> None:
+        """Stop the session at once, whoever is typing into it; what it last showed is kept.
+
+        Raises:
+            SessionFailed: it could not be stopped.
+        """
+        with suppress(SessionFailed):
+            self.save_screen(name)
+        self._end(name)
+
     def leave(self, name: str) -> None:
         """Stop a session that is of no use, but not one that asks a person something: the answer makes it useful.
 

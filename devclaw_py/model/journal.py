@@ -74,6 +74,7 @@ class Attempt(Stored):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
+    ``given_up`` is set when the issue was left to people after it: what they give back to a queue counts anew.
     ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
     """
 
@@ -93,6 +94,7 @@ class Attempt(Stored):
     started: datetime
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
 
@@ -120,11 +122,12 @@ class AttemptChange(Value):
     accepted: datetime | None = None
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     outcome: dict[str, Any] | None = None
 
     def applied(self, attempt: Attempt) -> Attempt:
         """Return the attempt with the change."""
-        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "outcome")}
+        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "given_up", "outcome")}
         update = {name: value for name, value in known.items() if value is not None}
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 

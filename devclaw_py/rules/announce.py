@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
-from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
+from devclaw_py.model.pipeline import Integration, Mode, Result, Role, SessionAction, State, Tier
 from devclaw_py.model.task import TaskRef
 
 SUMMARY_CHARS = 300
@@ -112,6 +112,20 @@ def project_changed(name: str, changes: Mapping[str, tuple[str, str]]) -> Announ
     """Tell which of a project's settings changed, each as ``key: old → new``."""
     listed = ", ".join(f"{key}: {old or 'none'} → {new or 'none'}" for key, (old, new) in changes.items())
     return Announcement(emoji="🛠️", text=f'Project "{name}": {listed or "nothing changed"}')
+
+
+MODES = {
+    Mode.RUNNING: ("▶️", "goes on: waiting tasks are handed out"),
+    Mode.PAUSED: ("⏸️", "is paused: nothing more is handed out, what is at work goes on"),
+    Mode.DRAINING: ("🪣", "drains: what was begun is brought to its end, nothing new is begun"),
+    Mode.STOPPED: ("⏹️", "is stopped: its workers rest, their work is kept"),
+}
+
+
+def mode_changed(name: str, mode: Mode) -> Announcement:
+    """Tell what a project does from now on without being asked."""
+    emoji, words = MODES[mode]
+    return Announcement(emoji=emoji, text=f'Project "{name}" {words}.')
 
 
 def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) -> Announcement:

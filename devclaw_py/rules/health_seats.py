@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from devclaw_py.model.finding import Severity
 from devclaw_py.model.journal import Attempt
-from devclaw_py.model.pipeline import Role, SeatKey, State
+from devclaw_py.model.pipeline import Mode, Role, SeatKey, State
 from devclaw_py.model.task import LabelEvent
 from devclaw_py.rules import workflow
 from devclaw_py.rules.attempts import dev_attempts, tests_in_a_row
@@ -96,9 +96,11 @@ def _how(newest: Attempt) -> str:
 
 
 def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Worker) -> Diagnosis:
-    ends = _back(snapshot, key, number, issue, reason="session_dead").model_copy(update={"stops": True})
+    stopped = snapshot.project.mode is Mode.STOPPED
+    reason = "stopped" if stopped else "session_dead"
+    ends = _back(snapshot, key, number, issue, reason=reason, wish=not stopped).model_copy(update={"stops": True})
     message = f"{key} holds #{number}, and its session is gone: {found.detail or found.session}"
-    if not found.resumable:
+    if stopped or not found.resumable:
         return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=ends)
     attempt = snapshot.project.seat(*key).attempt
     notice = (

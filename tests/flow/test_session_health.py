@@ -18,6 +18,7 @@ from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.pipeline import Role, SeatKey, State
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.update_steps import HEALTH
+from devclaw_py.rules.schedule import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from devclaw_py.terminals.memory import MemoryTerminal
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
@@ -359,6 +360,8 @@ def test_a_project_that_chains_picks_the_lost_task_up_again(office: Office) -> N
     office.app.store.registry.change(GROUP, lambda project: project.model_copy(update={"auto_chain": True}))
     issue = working(office)
     session_dead(office, issue)
+    check(office, fix=True)
+    office.clock.sleep(FIRST_PAUSE_S)
 
     answer = check(office, fix=True)
 
@@ -371,6 +374,9 @@ def test_a_call_for_all_projects_picks_lost_tasks_up_again_too(office: Office) -
     office.app.store.registry.change(GROUP, lambda project: project.model_copy(update={"auto_chain": True}))
     issue = working(office)
     session_dead(office, issue)
+    catalogue.call(office.app, "session_health", {"autoFix": True}, HUMAN)
+    assert not office.seat("dev").active, "it pauses first"
+    office.clock.sleep(FIRST_PAUSE_S)
 
     catalogue.call(office.app, "session_health", {"autoFix": True}, HUMAN)
 
@@ -384,6 +390,8 @@ def test_a_task_that_keeps_killing_its_session_is_not_picked_up_for_ever(office:
     for _ in range(limit + 2):
         if office.seat("dev").active:
             session_dead(office, issue)
+        check(office, fix=True)
+        office.clock.sleep(LONGEST_PAUSE_S)
         check(office, fix=True)
 
     assert len(office.app.store.journal.attempts(GROUP, issue)) == limit
