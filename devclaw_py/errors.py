@@ -29,6 +29,7 @@ DevClawError
         SessionError
             SessionFailed
             DeliveryUnconfirmed
+            UsageLimited
     Broken                      the workspace or the repository needs mending (exit 4)
         ConfigError
             RepositoryError
@@ -245,6 +246,16 @@ class DeliveryUnconfirmed(SessionError):
     """The worker did not accept the task message in time; the offer is void."""
 
     code = "delivery_unconfirmed"
+
+
+class UsageLimited(SessionError):
+    """The account of the workers has reached its usage limit, until ``retry_at``."""
+
+    code = "usage_limited"
+
+    def __init__(self, message: str, retry_at: datetime, *, hint: str | None = None) -> None:
+        self.retry_at = retry_at
+        super().__init__(message, hint=hint)
 
 
 class Broken(DevClawError):

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.base import Value
+from devclaw_py.model.following import Followed
 from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 
 
@@ -75,7 +76,8 @@ class Attempt(Stored):
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
     ``given_up`` is set when the issue was left to people after it: what they give back to a queue counts anew.
-    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report,
+    ``followed`` what was done while there was none.
     """
 
     group_id: str
@@ -97,6 +99,7 @@ class Attempt(Stored):
     given_up: datetime | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+    followed: Followed | None = None
 
     @property
     def key(self) -> SeatKey:
@@ -182,3 +185,17 @@ class Closing(Value):
     attempt: AttemptChange | None = None
     request_id: str | None = None
     answer: dict[str, Any] | None = None
+
+
+class Following(Value):
+    """One more thing that is done about an attempt without a report, and what becomes true with it.
+
+    ``followed`` has the number after the one that was read: of two that are done at once only one is written.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    followed: Followed
+    lines: tuple[AuditLine, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()

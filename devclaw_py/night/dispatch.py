@@ -19,7 +19,16 @@ from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.schedule import GivenUp, Pickup, Place, Plan, Queued, plan
 
 # Refusals of one pickup after which the others of its project need not be tried in the same tick.
-OUTSIDE = frozenset({"session_failed", "delivery_unconfirmed", "tracker_unavailable", "rate_limited", "config_error"})
+OUTSIDE = frozenset(
+    {
+        "session_failed",
+        "delivery_unconfirmed",
+        "usage_limited",
+        "tracker_unavailable",
+        "rate_limited",
+        "config_error",
+    }
+)
 
 
 @dataclass

@@ -46,6 +46,7 @@ def pick_up(
     """
     with project_held(app, group_id, call) as project:
         _check_seats(project, role)
+        app.sessions.check_not_parked()
         task, source = _choose_task(app, project, role, issue)
         if call.caller.kind in UNATTENDED:
             _check_unattended(app, project, task, source)

@@ -291,7 +291,7 @@ def test_a_dead_session_that_has_a_conversation_is_resumed_and_keeps_its_task(of
     assert office.states(issue) == (State.DOING,)
     assert office.terminal.panes[DEV].session.alive
     assert attempt(office, issue).ended is None
-    assert "Go on with task" in office.terminal.typed(DEV)[-1]
+    assert "was cut off" in office.terminal.typed(DEV)[-1]
     assert check(office)["issues"] == []
 
 
@@ -326,7 +326,7 @@ def test_a_resume_that_is_killed_ends_with_a_worker_that_was_told(tmp_path: Path
 
     assert office.seat("dev").holds(issue, 1)
     assert office.terminal.panes[DEV].session.alive
-    assert "Go on with task" in office.terminal.typed(DEV)[-1]
+    assert "was cut off" in office.terminal.typed(DEV)[-1]
 
 
 def test_the_last_screen_of_a_dead_session_is_kept(office: Office) -> None:
