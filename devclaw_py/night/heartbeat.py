@@ -1,6 +1,6 @@
 """One tick: settle what is due, mend what stands wrong, follow up workers, hand out, tell the groups.
 
-No model is asked. Each project is on its own: one that fails, or that another operation holds, costs the others nothing.
+No model is asked. Each project is on its own: one that fails, or that another operation holds, costs no other anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.following import follow, followed_groups
-from devclaw_py.operations.health import check_health
+from devclaw_py.operations.health import mend
+from devclaw_py.operations.health_look import Panes
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.sending import groups_waited_for, speak_on
 from devclaw_py.operations.steps import NO_GROUP, Call
@@ -123,26 +124,26 @@ def visit_all(
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
-    stirring = _stirring(app)
+    stirring, panes = _stirring(app), Panes(app)
     visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
     for visit in visits:
         if known is not None and visit.group_id in names:
-            _mend(app, visit, known, stirs=visit.group_id in stirring)
+            _mend(app, visit, known, panes, stirs=visit.group_id in stirring)
         if visit.group_id in stirring or visit.mended:
             _visit(app, visit, force=force, caller=caller)
     return visits
 
 
-def _mend(app: App, visit: Visit, known: Known, *, stirs: bool) -> None:
+def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool) -> None:
     """Mend what session_health finds, where something is going on or the tracker has changed since the last tick."""
     with _failures_of(visit, force=False):
         project = app.store.registry.get(visit.group_id)
         if not stirs and known.is_quiet(app, project):
             return
         call = Call(op=new_op(), tool="session_health", caller=HEARTBEAT, at=app.clock.now())
-        found = check_health(app, call, group_id=visit.group_id, auto_fix=True)
+        findings = mend(app, call, project, panes, force=False, wait_s=0)
         visit.settled += call.settled
-        visit.mended = [issue["message"] for issue in found["issues"] if issue.get("fixed")]
+        visit.mended = [f.message for f in findings if f.fixed and f.type != "open_intent"]
 
 
 def _stirring(app: App) -> set[str]:

@@ -108,19 +108,32 @@ def _look(app: App, project: Project, panes: Panes) -> list[Finding]:
 
 
 def _mend(app: App, call: Call, project: Project, panes: Panes) -> list[Finding]:
+    findings = mend(app, call, project, panes, force=True)
+    # Last, and without the project's lock: a session that was just resumed is told to go on.
+    followed = follow(app, project.group_id, caller=call.caller, fresh=timedelta())
+    urged = {(done["issueId"], done["role"]) for done in followed}
+    return [_helped(finding, urged) for finding in findings]
+
+
+def mend(
+    app: App, call: Call, project: Project, panes: Panes, *, force: bool, wait_s: float | None = None
+) -> list[Finding]:
+    """Settle what is open, also what waits for a time to come where ``force``; then mend what stands wrong.
+
+    Raises:
+        ProjectBusy: another operation holds the project for longer than ``wait_s``.
+    """
     group_id = project.group_id
     before = unsettled(Snapshot(project=project, now=app.clock.now(), opened=opened(app, group_id)))
-    with project_held(app, group_id, call):
-        call.settled += settle(app, group_id, force=True)
+    with project_held(app, group_id, call, wait_s=wait_s):
+        call.settled += settle(app, group_id, force=force)
         snapshot = look_at(app, group_id, panes)
         left = unsettled(snapshot)
         known = {found.op for found in left}
         findings = [_marked(found, fixed=False) for found in left]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
-    # Last, and without the project's lock: a session that was just resumed is told to go on.
-    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller, fresh=timedelta())}
-    return [_helped(finding, urged) for finding in findings]
+    return findings
 
 
 def _helped(finding: Finding, urged: set[tuple[int, str]]) -> Finding:

@@ -96,10 +96,8 @@ def _entry(visit: Visit) -> dict[str, object]:
 
 
 def _lines(visit: Visit) -> list[str]:
-    lines = [f"{visit.project}: {words}" for words in visit.settled]
-    lines += [f"{visit.project}: mended: {words}" for words in visit.mended]
-    for answer in visit.given:
-        lines.append(f"{visit.project}: {_given(answer)}")
+    news = [*visit.settled, *(f"mended: {words}" for words in visit.mended), *map(_given, visit.given)]
+    lines = [f"{visit.project}: {words}" for words in news]
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -25,6 +26,9 @@ T = TypeVar("T")
 BODY_CHARS = 65_536
 
 GONE = frozenset({301, 404, 410})
+
+# What of an issue the heartbeat looks at: a comment changes none of it.
+PULSE = {"number", "title", "body", "labels", "closed"}
 
 
 class GitHubTracker:
@@ -66,6 +70,13 @@ class GitHubTracker:
         tasks, asked = self._round
         asked.add(folded)
         return [task for task in tasks if not task.closed and carries(task.labels, label)]
+
+    def pulse(self) -> str | None:
+        """Return a sum over what one poll says; the lists that are asked for next are of the same poll."""
+        tasks = self._poll.tasks()
+        self._round = (tasks, set())
+        told = "".join(task.model_dump_json(include=PULSE) for task in tasks)
+        return hashlib.sha256(told.encode()).hexdigest()
 
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return the issues that devclaw looks after, lowest number first.
