@@ -20,10 +20,15 @@ from devclaw_py.terminals.memory import MemoryTerminal, Started
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 Work = Callable[[str, str, str], None]
+Told = Callable[[str, str], None]
 
 
 def no_work(session: str, offer: str, message: str) -> None:
     """Accept a task and do nothing: the worker stays at work until somebody reports for it."""
+
+
+def no_ears(session: str, text: str) -> None:
+    """Hear a line that is no task, and do nothing."""
 
 
 class MemoryAgent(PlainTyping):
@@ -45,6 +50,10 @@ class MemoryAgent(PlainTyping):
     def __init__(self, terminal: MemoryTerminal, work: Work = no_work) -> None:
         self.work = work
         self.accepts, self.ready, self.resumes = True, True, False
+        self.told: Told = no_ears
+        self.stopped: Callable[[str], None] = lambda session: None
+        self.forgetful: set[str] = set()
+        self.deaf: set[str] = set()
         self.working: set[str] = set()
         self.unhearing: set[str] = set()
         self.received: list[tuple[str, str]] = []
@@ -75,8 +84,8 @@ class MemoryAgent(PlainTyping):
         return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
 
     def can_resume(self, place: Workplace) -> bool:
-        """Return ``resumes``."""
-        return self.resumes
+        """Return ``resumes``, of a session in ``forgetful`` False."""
+        return self.resumes and place.session not in self.forgetful
 
     def lost(self, place: Workplace) -> bool:
         """Return False: what ``resumes`` says is true."""
@@ -108,6 +117,7 @@ class MemoryAgent(PlainTyping):
         self.quiet.pop(console.name)
         self.working.discard(console.name)
         self.interrupted.append(console.name)
+        self.stopped(console.name)
         return True
 
     def line(self, offer: str, task_file: Path) -> str:
@@ -161,6 +171,8 @@ class MemoryAgent(PlainTyping):
 
     def _started(self, name: str, started: Started) -> None:
         self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
+        self.working.discard(name)
+        self.quiet.pop(name, None)
         if "--resume" in started.argv:
             self._resumes += 1
             self.resumed[name] = self._resumes
@@ -169,7 +181,10 @@ class MemoryAgent(PlainTyping):
         self.resumed.pop(name, None)
         task = re.fullmatch(r"task (\S+) (.+)", text)
         folder = self._folders.get(name)
-        if not task or not folder or not self.accepts:
+        if not task:
+            self.told(name, text)
+            return
+        if not folder or not self.accepts or name in self.deaf:
             return
         if not mailbox.accept(folder, task[1]):
             self.refused.append((name, task[1]))
