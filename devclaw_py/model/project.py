@@ -116,6 +116,7 @@ class Project(Kept):
     deploy_branch: str = ""
     deploy_url: str = ""
     auto_chain: bool = False
+    paused: bool = False
     role_execution: RoleExecution = RoleExecution.PARALLEL
     slug: str = ""
     provider: Provider = Provider.LOCAL

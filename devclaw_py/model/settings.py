@@ -95,11 +95,18 @@ class LimitSettings(Section):
 class NotifySettings(Section):
     """How announcements reach a group when devclaw sends them itself."""
 
-    kind: Literal["none", "command"] = Field(
+    kind: Literal["none", "command", "openclaw"] = Field(
         "none",
-        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input.",
+        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input. "
+        "`openclaw`: the gateway's plugin sends it; the plugin sets this where nothing else is set.",
     )
     argv: tuple[str, ...] = Field((), description="The command and its arguments; exit 0 means delivered.")
+
+
+class HeartbeatSettings(Section):
+    """What goes on by itself while the gateway's plugin runs."""
+
+    every_s: Seconds = Field(60, description="Between two ticks of the heartbeat in the plugin's child.")
 
 
 class AuditSettings(Section):
@@ -117,4 +124,5 @@ class Settings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()
     notify: NotifySettings = NotifySettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
     audit: AuditSettings = AuditSettings()

@@ -40,10 +40,17 @@ def carry_out(
     """Try every wish of the project once; say for each whether it was dispatched, waits or was dropped.
 
     ``own_session`` is the session in which this very call runs: a wish for it would wait for its own end, so it is
-    left to the next call or the heartbeat.
+    left to the next call or the heartbeat. In a paused project all of them wait.
     """
     wishes = app.store.journal.wishes(group_id)
+    if wishes and app.store.registry.get(group_id).paused:
+        return [_paused(wish) for wish in wishes]
     return [_try(app, wish, caller) for wish in wishes if own_session is None or _session(app, wish) != own_session]
+
+
+def _paused(wish: Wish) -> dict[str, Any]:
+    what = {"issueId": wish.issue, "role": wish.role.value, "cause": wish.cause}
+    return what | {"dispatched": False, "waiting": True, "reason": "the project is paused"}
 
 
 def _session(app: App, wish: Wish) -> str | None:

@@ -20,6 +20,7 @@ class Args(WritingArgs):
     deploy_url: Line | None = Field(None, description="Where the deployed project can be seen.")
     group_name: Line | None = Field(None, description="The chat group's display name.")
     auto_chain: bool | None = Field(None, description="Whether QA follows DEV, and a fix follows a failed test.")
+    paused: bool | None = Field(None, description="Whether nothing is picked up by itself until this is false again.")
     role_execution: RoleExecution | None = Field(None, description="Whether dev and qa may work at the same time.")
     integration: Integration | None = Field(None, description="Who merges tested work.")
     channel: Line | None = Field(None, description="The chat's kind, such as telegram.")
