@@ -14,10 +14,22 @@ def parameters(tool: Tool) -> dict[str, Any]:
     shapes = schema.get("$defs", {})
     return {
         "type": "object",
-        "properties": {name: plain(shape, shapes) for name, shape in schema["properties"].items()},
+        "properties": {name: _resolved(plain(shape, shapes), shapes) for name, shape in schema["properties"].items()},
         "required": list(schema.get("required", ())),
         "additionalProperties": False,
     }
+
+
+def _resolved(found: Any, shapes: dict[str, Any]) -> Any:  # noqa: ANN401 - a piece of JSON
+    """Return a piece of schema with every reference inside replaced by what it means."""
+    if isinstance(found, list):
+        return [_resolved(part, shapes) for part in found]
+    if not isinstance(found, dict):
+        return found
+    if "$ref" in found:
+        referred = shapes[found["$ref"].rpartition("/")[2]]
+        return {key: value for key, value in referred.items() if key in ("type", "enum")}
+    return {key: _resolved(value, shapes) for key, value in found.items()}
 
 
 def plain(shape: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
