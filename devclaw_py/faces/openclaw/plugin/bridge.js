@@ -33,6 +33,9 @@ export function program(config, root) {
   return [found ?? "devclaw"];
 }
 
+/** A child ended before it had answered; its end stands in the log already. */
+class Ended extends Error {}
+
 export class Bridge {
   constructor({ config, root, logger, tools, methods }) {
     Object.assign(this, { config, root, logger, tools, methods });
@@ -54,7 +57,7 @@ export class Bridge {
     try {
       await this.ensure();
     } catch (error) {
-      this.logger.error(`devclaw: ${error.message}`);
+      if (!(error instanceof Ended)) this.logger.error(`devclaw: ${error.message}`);
     }
   }
 
@@ -109,13 +112,13 @@ export class Bridge {
     const wait = Math.min(FIRST_WAIT_MS * 2 ** (this.failures - 1), LONGEST_WAIT_MS);
     this.notBefore = Date.now() + wait;
     this.why = this.why || why;
-    for (const waiting of this.waiting.values()) waiting.reject(new Error(`its process ended (${why})`));
+    for (const waiting of this.waiting.values()) waiting.reject(new Ended(`its process ended (${why})`));
     this.waiting.clear();
     if (this.stopped) return;
-    this.logger.warn(`devclaw: its process ended (${why})`);
+    this.logger.warn(`devclaw: its process ended (${why})${this.serves ? `; the next one is started in ${wait / 1000} s` : ""}`);
     if (!this.serves) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.stopped || this.ensure().catch((error) => this.logger.error(`devclaw: ${error.message}`)), wait);
+    this.timer = setTimeout(() => this.serve(), wait);
     this.timer.unref();
   }
 
