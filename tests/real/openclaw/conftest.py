@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,14 @@ import pytest
 
 from devclaw_py.faces.openclaw.manifest import FOLDER
 from devclaw_py.kernel import proc
+from devclaw_py.kernel.clock import SystemClock
+from devclaw_py.kernel.locks import hold
 from tests.real.openclaw.model import Model
+from tests.real.openclaw.story import tell
 from tests.real.openclaw.telegram import OWNER, Telegram
 
 ROOT = Path(__file__).parents[3]
-START_S, TURN_S, CLI_S = 120.0, 60.0, 120.0
+START_S, TURN_S, CLI_S, STORY_S = 120.0, 60.0, 120.0, 280.0
 TOKEN = "loopback-only"
 
 
@@ -48,7 +53,6 @@ class Gateway:
     model: Model
     socket: str
     process: subprocess.Popen[bytes] | None = None
-    more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def office(self) -> Path:
@@ -84,7 +88,12 @@ class Gateway:
         polled, began = self.telegram.polled, self.child_starts()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [self.program, "gateway", "run"], env=self.env, cwd=self.home, stdout=log, stderr=log, start_new_session=True
+                [self.program, "gateway", "run"],
+                env=self.env,
+                cwd=self.home,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         self.wait(lambda: self.telegram.polled > polled and self.child_starts() > began, "the gateway is up", START_S)
 
@@ -163,6 +172,8 @@ def _config(gateway: Gateway, port: int, plugin: Path, config: dict[str, Any]) -
                 "model": {"primary": "standin/scripted"},
                 "skipBootstrap": True,
                 "heartbeat": {"every": "0m"},
+                # Otherwise the gateway posts a sentence of its own when the model has nothing to add.
+                "silentReply": {"group": "allow"},
                 "systemAgent": {"agentId": "orch"},
             },
             "entries": {"orch": {"workspace": str(gateway.home / "orch")}},
@@ -192,37 +203,46 @@ def _config(gateway: Gateway, port: int, plugin: Path, config: dict[str, Any]) -
     }
 
 
-@pytest.fixture(scope="module")
-def make_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Gateway]]:
-    """Return a function that makes a gateway of the module, not yet started."""
-    program = gateway_program()
-    made: list[Gateway] = []
-
-    def make(plugin: Path = FOLDER, **config: Any) -> Gateway:
-        home = tmp_path_factory.mktemp("gw")
-        telegram, model = Telegram(), Model()
-        telegram.start()
-        model.start()
-        gateway = Gateway(program, home, telegram, model, socket=f"devclaw-test-{home.name}-{os.getpid()}")
-        made.append(gateway)
-        gateway.office.mkdir()
-        (home / "bin").mkdir()
-        devclaw = home / "bin" / "devclaw"
-        devclaw.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -P -m devclaw_py "$@"\n')
-        devclaw.chmod(0o755)
-        gateway.configure(plugin, **config)
-        return gateway
-
-    yield make
-    for gateway in made:
+@contextmanager
+def furnished(factory: pytest.TempPathFactory, plugin: Path = FOLDER, **config: Any) -> Iterator[Gateway]:
+    """Give a gateway that has yet to be started, with its model and its chats, and end all of it."""
+    home = factory.mktemp("gw")
+    telegram, model = Telegram(), Model()
+    telegram.start()
+    model.start()
+    gateway = Gateway(gateway_program(), home, telegram, model, socket=f"devclaw-test-{uuid.uuid4().hex[:8]}")
+    for folder in (gateway.office, home / "bin"):
+        folder.mkdir()
+    devclaw = home / "bin" / "devclaw"
+    devclaw.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -P -m devclaw_py "$@"\n')
+    devclaw.chmod(0o755)
+    gateway.configure(plugin, **config)
+    try:
+        yield gateway
+    finally:
         gateway.end()
-        gateway.telegram.end()
-        gateway.model.end()
+        telegram.end()
+        model.end()
 
 
-@pytest.fixture(scope="module")
-def gateway(make_gateway: Callable[..., Gateway]) -> Gateway:
-    """A running gateway."""
-    made = make_gateway()
-    made.start()
-    return made
+@pytest.fixture(scope="session")
+def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The night, told once for all processes of a test run: a gateway's start costs more than what is read of it."""
+    gateway_program()
+    shared = tmp_path_factory.getbasetemp().parent
+    told = shared / "openclaw-story.json"
+    with hold(shared / "openclaw-story.lock", wait_s=STORY_S, holder="story", clock=SystemClock()):
+        if not told.exists():
+            told.write_text(json.dumps(_tell(tmp_path_factory)))
+        found: dict[str, Any] = json.loads(told.read_text())
+    if "failed" in found:
+        pytest.fail(found["failed"])
+    return found
+
+
+def _tell(factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with furnished(factory) as gateway:
+        try:
+            return tell(gateway)
+        except Exception:  # noqa: BLE001 - every test that reads the story tells why there is none
+            return {"failed": traceback.format_exc()}

@@ -22,7 +22,7 @@ SILENT = "NO_REPLY"
 
 @dataclass
 class Model:
-    """``results`` is what came back from tools, as JSON where it is; ``tools`` what the last request offered."""
+    """``results`` is what came back from tools, as JSON where it is; ``tools`` what a request offered last."""
 
     results: list[Any] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
@@ -68,7 +68,8 @@ class Model:
 
     def chunks(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the stream of one answer."""
-        self.tools = [tool["function"]["name"] for tool in asked.get("tools", [])]
+        # A request that only asks for closing words offers none.
+        self.tools = [tool["function"]["name"] for tool in asked.get("tools", [])] or self.tools
         messages = [message for message in asked["messages"] if _words(message) or message["role"] != "user"]
         last = messages[-1]
         call = None
@@ -86,7 +87,8 @@ class Model:
         if call:
             self._calls += 1
             function = {"name": call[0], "arguments": call[1]}
-            delta: dict[str, Any] = {"tool_calls": [{"index": 0, "id": f"call_{self._calls}", "type": "function", "function": function}]}
+            made = {"index": 0, "id": f"call_{self._calls}", "type": "function", "function": function}
+            delta: dict[str, Any] = {"tool_calls": [made]}
         else:
             delta = {"content": text}
         reason = "tool_calls" if call else "stop"

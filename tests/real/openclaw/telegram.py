@@ -78,12 +78,18 @@ class Telegram:
         """Let somebody write into a group."""
         with self._changed:
             self._ids += 1
+            group = {"id": int(chat), "type": "supergroup", "title": f"Group {chat}", "is_forum": topic is not None}
             message: dict[str, Any] = {
                 "message_id": self._ids % 1_000_000,
                 "date": int(time.time()),
                 "text": text,
                 "from": {"id": sender, "is_bot": False, "first_name": f"Person {sender}", "username": f"p{sender}"},
-                "chat": {"id": int(chat), "type": "supergroup", "title": f"Group {chat}", "is_forum": topic is not None},
+                "chat": {
+                    "id": int(chat),
+                    "type": "supergroup",
+                    "title": f"Group {chat}",
+                    "is_forum": topic is not None,
+                },
             }
             if text.startswith("/"):
                 message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text.split()[0])}]

@@ -19,7 +19,7 @@ const REMEMBERED = { idPrefix: "devclaw:", maxAgeMs: 30 * 24 * 3600 * 1000, maxE
 const pick = (found, names) => Object.fromEntries(names.filter((name) => found?.[name] !== undefined).map((name) => [name, found[name]]));
 const contextOf = (context) => pick(context, ["sessionKey", "agentId", "agentAccountId", "messageChannel", "deliveryContext", "nativeChannelId", "requesterSenderId", "senderIsOwner"]);
 const contextOfCommand = (context) => ({
-  ...pick(context, ["sessionKey", "agentId", "senderIsOwner"]),
+  ...pick(context, ["sessionKey", "agentId", "isAuthorizedSender"]),
   requesterSenderId: context.senderId,
   messageChannel: context.channel,
   agentAccountId: context.accountId,
