@@ -84,12 +84,7 @@ class Telegram:
                 "date": int(time.time()),
                 "text": text,
                 "from": {"id": sender, "is_bot": False, "first_name": f"Person {sender}", "username": f"p{sender}"},
-                "chat": {
-                    "id": int(chat),
-                    "type": "supergroup",
-                    "title": f"Group {chat}",
-                    "is_forum": topic is not None,
-                },
+                "chat": group,
             }
             if text.startswith("/"):
                 message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text.split()[0])}]

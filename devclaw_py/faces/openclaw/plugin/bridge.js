@@ -95,6 +95,7 @@ export class Bridge {
     const params = { protocol: PROTOCOL, tools: this.tools, config: this.config };
     try {
       const found = await this.ask(child, "initialize", params, START_MS);
+      this.found = found;
       if (this.serves) await this.ask(child, "service.start", {}, START_MS);
       this.logger.info(`devclaw: version ${found.version}, process ${found.pid}, workspace ${found.workspace}`);
     } catch (error) {

@@ -135,6 +135,20 @@ export default definePluginEntry({
       { descriptors: [{ name: "devclaw", description: "The devclaw command line", hasSubcommands: true }] },
     );
 
+    // What devclaw doctor --openclaw asks.
+    api.registerGatewayMethod(
+      "devclaw.status",
+      async ({ respond }) => {
+        try {
+          await bridge().ensure();
+          respond(true, { ...bridge().found, failures: bridge().failures });
+        } catch (error) {
+          respond(true, { error: error.message });
+        }
+      },
+      { scope: "operator.read" },
+    );
+
     api.registerService({
       id: "devclaw",
       start: () => bridge().serve(),
