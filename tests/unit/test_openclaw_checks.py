@@ -158,7 +158,7 @@ def test_an_installation_names_this_python_and_the_workspace(openclaw: dict[str,
 
 
 def test_an_installation_that_is_refused_configures_nothing(openclaw: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(SessionFailed, match="plugins install .* exit code 3"):
+    with pytest.raises(SessionFailed, match=r"plugins install .* exit code 3"):
         install.carry_out(install.plan(openclaw, tmp_path, link=True), {**openclaw, "CODE": "3"})
 
     assert len(Path(openclaw["CALLS"]).read_text().splitlines()) == 1
