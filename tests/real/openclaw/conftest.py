@@ -28,7 +28,7 @@ from tests.real.openclaw.story import tell
 from tests.real.openclaw.telegram import OWNER, Telegram
 
 ROOT = Path(__file__).parents[3]
-START_S, TURN_S, CLI_S, STORY_S = 120.0, 60.0, 120.0, 280.0
+START_S, TURN_S, CLI_S, STORY_S = 240.0, 90.0, 120.0, 800.0
 TOKEN = "loopback-only"
 
 
@@ -236,7 +236,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             told.write_text(json.dumps(_tell(tmp_path_factory)))
         found: dict[str, Any] = json.loads(told.read_text())
     if "failed" in found:
-        pytest.fail(found["failed"])
+        pytest.fail(found["failed"], pytrace=False)
     return found
 
 

@@ -10,8 +10,10 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.real.openclaw.telegram import Loopback
 
 CALL = re.compile(r"CALL\s+([a-z_]+)\s+(\{.*\})", re.DOTALL)
 SENTENCES = {"pick up the next issue": ("task_pickup", '{"role": "dev"}')}
@@ -54,8 +56,7 @@ class Model:
                 self.end_headers()
                 self.wfile.write(body)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = Loopback(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property

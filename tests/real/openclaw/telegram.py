@@ -16,6 +16,15 @@ SAYING = {"sendMessage", "editMessageText", "sendRichMessage"}
 LONGEST_POLL_S = 20.0
 
 
+class Loopback(ThreadingHTTPServer):
+    """A server whose client may be killed at any moment."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
 @dataclass
 class Telegram:
     """The chats. ``said`` is every message of the bot as (chat, topic, text), in order."""
@@ -59,8 +68,7 @@ class Telegram:
                     params |= dict(parse_qsl(raw.decode("utf-8", "replace")))
                 return params
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = Loopback(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property

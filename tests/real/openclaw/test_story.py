@@ -9,6 +9,9 @@ import pytest
 from devclaw_py import catalogue
 from tests.real.openclaw.story import FORUM, TOPIC, A, B
 
+# The first test to ask for the story waits until it is told.
+pytestmark = pytest.mark.timeout(900)
+
 Seen = dict[str, Any]
 
 NIGHT = ["registered for", "Created #1", "Spawning DEV (medior) for #1", "DEV done #1", "QA (qa) for #1", "QA PASS #1"]
