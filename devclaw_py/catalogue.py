@@ -21,6 +21,7 @@ from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
 from devclaw_py.model.pipeline import Role
+from devclaw_py.model.project import Seat
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
 from devclaw_py.operations.sending import speak_on
@@ -204,8 +205,13 @@ def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
     own = {a.issue for a in app.store.journal.attempts(group_id) if a.session == caller.session}
     with suppress(DevClawError):  # a registry that cannot be read must not refuse a report
         seats = [app.store.registry.get(group_id).seat(role) for role in Role]
-        own |= {seat.issue for seat in seats if seat.issue and seat.tier and seat.session(seat.tier) == caller.session}
+        own |= {seat.issue for seat in seats if seat.issue and seat.tier and caller.session in _sessions(seat)}
     return own
+
+
+def _sessions(seat: Seat) -> tuple[str | None, ...]:
+    """Return what the current session of a seat is called: by its name, or by the key that a gateway knows it by."""
+    return (seat.session(seat.tier), seat.sessions.get(seat.tier.value)) if seat.tier else ()
 
 
 def _changes(tool: Tool, args: Args) -> bool:

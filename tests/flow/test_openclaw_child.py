@@ -218,13 +218,38 @@ def test_a_group_may_write_its_own_id_as_the_gateway_shows_it(ready: Gateway, re
     assert ready.call("queue_status", projectGroupId=f"telegram:{SHOP}")["success"]
 
 
-def test_a_stranger_is_refused_and_leaves_no_trace(ready: Gateway, repo: Callable[[str], Path]) -> None:
+def test_a_stranger_is_refused_and_leaves_its_line_alone(
+    ready: Gateway, repo: Callable[[str], Path], workspace: Path
+) -> None:
     register(ready, repo("shop"))
 
-    answer = ready.call("task_create", sender="666", title="Mine")
+    answer = ready.call("task_create", sender="666", title="Mine", label="To Do")
 
     assert answer["error"]["code"] == "not_allowed"
     assert ready.call("queue_status")["counts"] == {"toImprove": 0, "toTest": 0, "toDo": 0}
+    lines = [json.loads(line) for line in (workspace / "memory" / "audit.log").read_text().splitlines()]
+    assert [(line["caller"], line["error"]) for line in lines if line["event"] == "task_create"] == [
+        ("sender:666", "not_allowed")
+    ]
+
+
+def test_a_session_of_the_gateway_that_holds_a_task_may_report_it_alone(
+    ready: Gateway, repo: Callable[[str], Path], workspace: Path
+) -> None:
+    register(ready, repo("shop"))
+    path, key = workspace / "memory" / "projects.json", "agent:orch:subagent:a9e4"
+    found = json.loads(path.read_text())
+    seat = {"active": True, "issueId": "7", "model": "medior", "startTime": None, "sessions": {"medior": key}}
+    found["projects"][SHOP]["dev"] = seat
+    path.write_text(json.dumps(found))
+
+    answers = [
+        ready.ask("tool.call", tool="task_comment", arguments={"issueId": n, "body": "x"}, context={"sessionKey": key})
+        for n in (7, 8)
+    ]
+
+    # There is no #7 in the tracker, and that is asked after the caller.
+    assert [answer["result"]["error"]["code"] for answer in answers] == ["invalid_arguments", "not_allowed"]
 
 
 def test_a_group_without_a_project_is_not_told_of_others(ready: Gateway, repo: Callable[[str], Path]) -> None:

@@ -127,3 +127,30 @@ def test_a_qa_that_stays_silent_is_not_given_its_task_for_ever(office: Office) -
     tested = [offer for session, offer in office.agent.received if session == "shop-qa-qa"]
     assert len(tested) == limit
     assert office.states(issue) == (State.TO_TEST,)
+
+
+def test_a_wish_waits_while_its_project_is_paused(waiting: Office) -> None:
+    waiting.done("project_update", paused=True)
+
+    answer = waiting.done("task_complete", role="dev", result="done")
+
+    assert answer["followed"][0]["reason"] == "the project is paused"
+    assert waiting.seat("dev").issue is None
+
+
+def test_what_waited_goes_on_when_the_project_is_resumed(waiting: Office) -> None:
+    waiting.done("project_update", paused=True)
+    waiting.done("task_complete", role="dev", result="done")
+
+    waiting.done("project_update", paused=False)
+
+    assert waiting.seat("dev").issue == 2
+
+
+def test_a_pickup_that_is_asked_for_is_made_in_a_paused_project(office: Office) -> None:
+    issue = office.seed()
+    office.done("project_update", paused=True)
+
+    office.done("task_pickup", issueId=issue, role="dev")
+
+    assert office.seat("dev").issue == issue

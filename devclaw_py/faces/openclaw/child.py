@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from devclaw_py import __version__, catalogue
@@ -21,7 +22,7 @@ from devclaw_py.faces.openclaw.rpc import FAILED, Message, Peer, Refusal
 from devclaw_py.faces.openclaw.service import Service
 from devclaw_py.faces.opening import filled_in
 from devclaw_py.model.caller import Caller, CallerKind
-from devclaw_py.model.journal import OutboxRow
+from devclaw_py.model.journal import AuditLine, OutboxRow
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.wishes import new_op
 from devclaw_py.rules import announce
@@ -129,7 +130,9 @@ class _Run:
         try:
             caller = self._caller(allowed)
         except (DevClawError, OSError) as error:
-            return failure(error if isinstance(error, DevClawError) else DevClawError(str(error)))
+            refused = error if isinstance(error, DevClawError) else DevClawError(str(error))
+            self._note_refusal(refused)
+            return failure(refused)
         threading.Thread(target=self._run, args=(caller,), daemon=True).start()
         self._ended.wait(seconds)
         with self._turn:
@@ -160,6 +163,24 @@ class _Run:
         if caller.kind is CallerKind.WORKER:
             self._arguments = filled_in(self._tool, self._arguments, {}, caller)
         return caller
+
+    def _note_refusal(self, error: DevClawError) -> None:
+        """Leave the line of a call that never came to the door."""
+        chat, sender = chat_of(self._context), self._context.get("requesterSenderId")
+        with suppress(DevClawError, OSError):
+            app = self._office.app()
+            app.store.audit.append(
+                AuditLine(
+                    ts=app.clock.now(),
+                    event=self._tool,
+                    op=self._op,
+                    caller=f"sender:{sender}" if sender else str(self._context.get("sessionKey", "nobody")),
+                    project=None,
+                    group_id=chat.names[0] if chat else None,
+                    issue=None,
+                    facts={"ok": False, "error": error.code},
+                )
+            )
 
     def _run(self, caller: Caller) -> None:
         try:
