@@ -31,7 +31,7 @@ def install(
 ) -> None:
     """Install the plugin into OpenClaw, for this workspace and this Python; also after an update of devclaw."""
     plan = installing.plan(os.environ, locate(workspace, os.environ), link=link)
-    say(f"$ {shlex.join(plan.install)}\n$ {shlex.join(plan.configure)} <<END\n{plan.patch}\nEND")
+    say(f"$ {shlex.join(plan.install)}\n$ echo {shlex.quote(plan.patch)} | {shlex.join(plan.configure)}")
     if dry_run:
         return
     with working("installing …"):

@@ -49,7 +49,7 @@ def plan(environ: Mapping[str, str], workspace: Path, *, link: bool) -> Plan:
     if program is None:
         raise ConfigError("there is no openclaw in any folder of PATH", hint="npm install -g openclaw, then once more")
     entry = {"enabled": True, "config": {"python": sys.executable, "workspace": str(workspace)}}
-    patch = json.dumps({"plugins": {"entries": {ID: entry}}}, indent=1)
+    patch = json.dumps({"plugins": {"entries": {ID: entry}}})
     return Plan(program, FOLDER, link, patch)
 
 

@@ -28,7 +28,7 @@ from tests.real.openclaw.story import tell
 from tests.real.openclaw.telegram import OWNER, Telegram
 
 ROOT = Path(__file__).parents[3]
-START_S, TURN_S, CLI_S, STORY_S = 240.0, 90.0, 120.0, 800.0
+START_S, TURN_S, CLI_S, STORY_S = 240.0, 90.0, 300.0, 800.0
 TOKEN = "loopback-only"
 
 

@@ -30,6 +30,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         del config["plugins"]
         path.write_text(json.dumps(config))
         (machine.home / "bin" / "openclaw").symlink_to(machine.program)
+        # There is nothing to fetch, and npm waits minutes for a registry that does not answer.
+        (machine.home / ".npmrc").write_text("offline=true\naudit=false\nfund=false\nupdate-notifier=false\n")
         yield machine
 
 
