@@ -42,7 +42,7 @@ def tell(gateway: Gateway) -> Seen:
     gateway.start()
     seen: Seen = {"first child": _child(gateway)}
     seen |= _meet(gateway)
-    seen |= _refuse(gateway)
+    seen |= _refuse(gateway) | {"doctor": _examined(gateway)}
     seen |= _lose_the_child(gateway)
     seen |= _work_through_a_crash(gateway)
     seen |= _forget_that_it_was_sent(gateway)
@@ -103,6 +103,15 @@ def _refuse(gateway: Gateway) -> Seen:
         "across": gateway.asked(B, "task_create", {"projectGroupId": A, "title": "Into the shop"}),
         "own by its long name": gateway.asked(B, "queue_status", {"projectGroupId": f"telegram:{B}"}),
     }
+
+
+def _examined(gateway: Gateway) -> list[list[str]]:
+    """Return what doctor says of the running gateway, as kind and severity."""
+    (gateway.home / "bin" / "openclaw").symlink_to(gateway.program)
+    argv = [str(gateway.home / "bin" / "devclaw"), "doctor", "--openclaw", "--json", "--workspace", str(gateway.office)]
+    done = proc.run(argv, timeout_s=120, cwd=gateway.home, env=gateway.env)
+    kinds = ("openclaw", "config", "plugin", "groups", "silence", "tools", "child", "gateway")
+    return [[found["type"], found["severity"]] for found in json.loads(done.out)["findings"] if found["type"] in kinds]
 
 
 def _lose_the_child(gateway: Gateway) -> Seen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.real.openclaw.conftest import CLI_S, ROOT, furnished
 
 if TYPE_CHECKING:
     from tests.real.openclaw.conftest import Gateway
+
+GUIDE = ROOT / "docs" / "guides" / "openclaw.md"
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -46,8 +49,9 @@ def inspected(machine: Gateway) -> dict[str, Any]:
     return found
 
 
-def test_devclaw_installs_its_plugin_and_the_gateway_finds_nothing_wrong(fresh: Gateway) -> None:
-    run(fresh, "devclaw", "openclaw", "install", "--workspace", str(fresh.office))
+def test_after_the_guides_commands_the_gateway_finds_nothing_wrong(fresh: Gateway) -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    run(fresh, "sh", "-euc", "\n".join(blocks))
 
     found = inspected(fresh)
     assert (found["plugin"]["status"], found["plugin"]["toolNames"]) == ("loaded", list(catalogue.TOOLS))

@@ -85,6 +85,10 @@ def test_a_strangers_slash_command_is_refused(story: Seen) -> None:
     assert "not authorized" in story["strangers command"][2]
 
 
+def test_doctor_finds_a_running_gateway_with_nothing_wrong(story: Seen) -> None:
+    assert story["doctor"] == [[kind, "ok"] for kind in ("openclaw", "plugin", "groups", "tools", "gateway")]
+
+
 def test_a_child_that_was_killed_is_replaced_without_a_call(story: Seen) -> None:
     assert story["next child"] != story["lost child"] == story["first child"]
 
