@@ -9,7 +9,8 @@ from pydantic import ConfigDict, Field
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.base import Value
-from devclaw_py.model.pipeline import Result, Role, State, Tier
+from devclaw_py.model.following import Followed
+from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 
 
 class Stored(Value):
@@ -32,6 +33,7 @@ class Intent(Stored):
     group_id: str
     issue: int | None = None
     role: Role | None = None
+    seat: int = 1
     tier: Tier | None = None
     session: str | None = None
     attempt: int | None = None
@@ -51,6 +53,12 @@ class Intent(Stored):
         """The operation in words: its tool, and its issue where it has one."""
         return self.tool if self.issue is None else f"{self.tool} of #{self.issue}"
 
+    @property
+    def key(self) -> SeatKey:
+        """The seat that the operation is about."""
+        assert self.role is not None
+        return SeatKey(self.role, self.seat)
+
     def knowing(self, **facts: object) -> Self:
         """Return the intent with further facts in its payload; they are saved with the next mark."""
         return self.model_copy(update={"payload": {**self.payload, **facts}})
@@ -67,13 +75,16 @@ class Attempt(Stored):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
-    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
+    ``given_up`` is set when the issue was left to people after it: what they give back to a queue counts anew.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report,
+    ``followed`` what was done while there was none.
     """
 
     group_id: str
     issue: int
     number: int
     role: Role
+    seat: int = 1
     tier: Tier
     session: str
     op: str
@@ -85,8 +96,15 @@ class Attempt(Stored):
     started: datetime
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+    followed: Followed | None = None
+
+    @property
+    def key(self) -> SeatKey:
+        """The seat that had it."""
+        return SeatKey(self.role, self.seat)
 
     def ended_by(self, reason: str, at: datetime) -> AttemptChange:
         """Return the change that ends it without an outcome."""
@@ -107,11 +125,12 @@ class AttemptChange(Value):
     accepted: datetime | None = None
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     outcome: dict[str, Any] | None = None
 
     def applied(self, attempt: Attempt) -> Attempt:
         """Return the attempt with the change."""
-        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "outcome")}
+        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "given_up", "outcome")}
         update = {name: value for name, value in known.items() if value is not None}
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 
@@ -166,3 +185,17 @@ class Closing(Value):
     attempt: AttemptChange | None = None
     request_id: str | None = None
     answer: dict[str, Any] | None = None
+
+
+class Following(Value):
+    """One more thing that is done about an attempt without a report, and what becomes true with it.
+
+    ``followed`` has the number after the one that was read: of two that are done at once only one is written.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    followed: Followed
+    lines: tuple[AuditLine, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()

@@ -104,9 +104,13 @@ class NotifySettings(Section):
 
 
 class HeartbeatSettings(Section):
-    """What goes on by itself while the gateway's plugin runs."""
+    """What goes on without a call."""
 
-    every_s: Seconds = Field(60, description="Between two ticks of the heartbeat in the plugin's child.")
+    every_s: Seconds = Field(60, description="Between two ticks; events and webhooks wake it earlier.")
+    dispatch: bool = Field(True, description="Whether waiting tasks are handed out; off: only what follows a report.")
+    project_execution: Literal["parallel", "sequential"] = Field(
+        "parallel", description="Whether several projects may be at work at once."
+    )
 
 
 class AuditSettings(Section):

@@ -6,10 +6,12 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.announcement import Announcement
+from devclaw_py.model.journal import Closing, Intent
+from devclaw_py.model.pipeline import Mode
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of
-from devclaw_py.operations.steps import Operation, Step, interrupted, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 
 
@@ -30,13 +32,12 @@ def _committed(app: App, intent: Intent) -> bool:
     if intent.undoing:
         return False
     entry = project_of(app, intent).on_disk()
-    return all(entry[key] == pair["to"] for key, pair in intent.payload["changed"].items())
+    return all(entry.get(key) == pair["to"] for key, pair in intent.payload["changed"].items())
 
 
 def _finish(app: App, intent: Intent) -> Closing:
     changed, name = intent.payload["changed"], intent.payload["project"]
-    told = announce.project_changed(name, shown(changed))
-    row = OutboxRow(key=f"{intent.op}:changed", group_id=intent.group_id, announcement=told, at=app.clock.now())
+    row = telling(app, intent, "changed", _told(name, changed))
     return Closing(facts={"changed": changed}, outbox=(row,), answer=answer(name, intent.group_id, changed))
 
 
@@ -47,8 +48,14 @@ def answer(name: str, group_id: str, changed: dict[str, dict[str, Any]]) -> dict
         "project": name,
         "groupId": group_id,
         "changed": changed,
-        "announcement": plain(announce.project_changed(name, shown(changed))),
+        "announcement": plain(_told(name, changed)),
     }
+
+
+def _told(name: str, changed: dict[str, dict[str, Any]]) -> Announcement:
+    if [*changed] == ["mode"]:
+        return announce.mode_changed(name, Mode(changed["mode"]["to"]))
+    return announce.project_changed(name, shown(changed))
 
 
 def shown(changed: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from devclaw_py.app import App
-from devclaw_py.errors import RepositoryError, UnknownTask
-from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.errors import CommentRefused, RepositoryError, UnknownTask
+from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
 from devclaw_py.operations.ending import completed, conflicted
 from devclaw_py.operations.shared import (
@@ -20,7 +18,7 @@ from devclaw_py.operations.shared import (
     target_of,
     tracker_of,
 )
-from devclaw_py.operations.steps import Operation, Step, Waits, never, note, nothing
+from devclaw_py.operations.steps import Operation, Step, Waits, never, note, nothing, telling
 from devclaw_py.rules import announce, workflow
 from devclaw_py.rules.comments import headline, marker, report_comment
 from devclaw_py.trackers import move
@@ -190,8 +188,12 @@ def _comment(app: App, intent: Intent) -> Intent:
     if not body and is_conflict(intent):
         body = headline(seat_of(intent)[2], result_of(intent), seat_of(intent)[1])
     if body:
-        with suppress(UnknownTask):  # the report stands in the audit log
+        try:
             tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
+        except CommentRefused as refused:
+            return intent.knowing(warnings=[*intent.payload.get("warnings", ()), f"not commented: {refused}"])
+        except UnknownTask:
+            pass  # the report stands in the audit log
     return intent
 
 
@@ -253,9 +255,7 @@ def _parked(app: App, intent: Intent, reason: str) -> None:
     """Free the seat while the report waits, and tell the group once."""
     release_seat(app, intent)
     told = announce.waits(ref_of(intent), reason)
-    app.store.journal.queue(
-        OutboxRow(key=f"{intent.op}:waits", group_id=intent.group_id, announcement=told, at=app.clock.now())
-    )
+    app.store.journal.queue(telling(app, intent, "waits", told))
 
 
 COMPLETE = Operation(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.errors import WrongState
-from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State, StateKind
 from devclaw_py.operations.creation_steps import COMMENT, CREATE
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules import workflow
 from devclaw_py.rules.comments import attributed
 
@@ -36,23 +34,19 @@ def create_issue(
     """
     _check_state(state, picks_up=picks_up)
     with project_held(app, group_id, call) as project:
-        intent = Intent(
-            op=call.op,
-            kind=CREATE.kind,
-            tool=call.tool,
-            group_id=group_id,
-            target=state,
-            payload={
+        intent = begun(
+            app,
+            call,
+            CREATE,
+            group_id,
+            {
                 "project": project.name,
                 "title": title,
                 "body": body,
                 "assignees": list(assignees),
                 "picksUp": picks_up,
-                "requestId": call.request_id,
             },
-            caller=str(call.caller),
-            owner=os.getpid(),
-            at=app.clock.now(),
+            target=state,
         )
         return perform(app, CREATE, intent)
 
@@ -72,23 +66,19 @@ def add_comment(
     """Add one comment, attributed to ``author`` (dev, qa, orchestrator) if given."""
     with project_held(app, group_id, call) as project:
         task = app.open_tracker(project).get(issue)
-        intent = Intent(
-            op=call.op,
-            kind=COMMENT.kind,
-            tool=call.tool,
-            group_id=group_id,
-            issue=issue,
-            payload={
+        intent = begun(
+            app,
+            call,
+            COMMENT,
+            group_id,
+            {
                 "project": project.name,
                 "title": task.title,
                 "url": task.url,
                 "body": body,
                 "text": attributed(body, author),
                 "author": author,
-                "requestId": call.request_id,
             },
-            caller=str(call.caller),
-            owner=os.getpid(),
-            at=app.clock.now(),
+            issue=issue,
         )
         return perform(app, COMMENT, intent)

@@ -8,10 +8,11 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AttemptChange, Closing, Intent, Wish
 from devclaw_py.model.pipeline import Integration, Result, Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
+from devclaw_py.operations.steps import telling
 from devclaw_py.rules import announce
 from devclaw_py.rules.attempts import dev_attempts
 
@@ -22,7 +23,7 @@ NEXT_ACTION = {Result.DONE: "qa_pickup", Result.FAIL: "dev_fix"}
 def completed(app: App, intent: Intent) -> Closing:
     """Return the closing of a report that has moved its issue."""
     issue, attempt, role, tier, _ = seat_of(intent)
-    project, now, facts = project_of(app, intent), app.clock.now(), intent.payload
+    project, facts = project_of(app, intent), intent.payload
     result = Result(facts["result"])
     wish, why_not = _follow_up(app, project, intent, result)
     told = _told(project, intent, result).noting(*facts.get("warnings", ()), *([why_not] if why_not else []))
@@ -42,7 +43,7 @@ def completed(app: App, intent: Intent) -> Closing:
         answer["nextAction"] = NEXT_ACTION[result]
     return Closing(
         facts=_audit_facts(intent, result, merged=_merged(intent)),
-        outbox=(OutboxRow(key=f"{intent.op}:complete", group_id=intent.group_id, announcement=told, at=now),),
+        outbox=(telling(app, intent, "complete", told),),
         wish=wish,
         attempt=_ended(app, intent, reason=result.value, outcome=answer),
         answer=answer,
@@ -127,7 +128,7 @@ def conflicted(app: App, intent: Intent) -> Closing:
     told = announce.conflict(ref_of(intent), seat_of(intent)[2], None if deleted else moved_to)
     if merged:
         told = told.noting(f"Its tested work is merged into {project_of(app, intent).base_branch}: {merged}")
-    row = OutboxRow(key=f"{intent.op}:conflict", group_id=intent.group_id, announcement=told, at=app.clock.now())
+    row = telling(app, intent, "conflict", told)
     answer = failure(error) | ({"merged": merged} if merged else {})
     result = Result(intent.payload["result"])
     return Closing(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from datetime import timedelta
 from typing import Any
 
 from devclaw_py.agents.look import LookStatus
@@ -16,10 +16,11 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
+from devclaw_py.operations.following import follow
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import HEALTH
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.rules import announce
@@ -27,6 +28,9 @@ from devclaw_py.rules.diagnosis import Diagnosis, Fix, Release, Snapshot
 from devclaw_py.rules.health import diagnose, unsettled
 
 TOOL = "health_fix"
+
+# Findings about a worker that something may have been done for by following it up.
+FOLLOWED = frozenset({"silent_worker", "worker_failing", "worker_limited", "stalled_worker"})
 
 # As which the session of a worker must still be seen when its task is taken from it.
 STILL = {
@@ -114,7 +118,16 @@ def _mend(app: App, call: Call, project: Project, panes: Panes) -> list[Finding]
         findings = [_marked(found, fixed=False) for found in left]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
-    return findings
+    # Last, and without the project's lock: a session that was just resumed is told to go on.
+    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller, fresh=timedelta())}
+    return [_helped(finding, urged) for finding in findings]
+
+
+def _helped(finding: Finding, urged: set[tuple[int, str]]) -> Finding:
+    """Mark the finding about a worker for whom something was done as mended."""
+    if finding.fixed is None and (finding.issue_id, finding.role) in urged and finding.type in FOLLOWED:
+        return finding.model_copy(update={"fixed": True})
+    return finding
 
 
 def _marked(found: Diagnosis, *, fixed: bool, why: str = "") -> Finding:
@@ -151,7 +164,7 @@ def _has_reported(app: App, snapshot: Snapshot, fix: Fix) -> bool:
     waiting = app.store.journal.intents(snapshot.project.group_id)
     return any(
         (intent.kind, intent.role, intent.attempt) == ("complete", fix.release.role, fix.release.attempt)
-        and intent.issue == snapshot.project.seat(fix.release.role).issue
+        and intent.issue == snapshot.project.seat(*fix.release.key).issue
         for intent in waiting
     )
 
@@ -173,19 +186,13 @@ def _check_still(app: App, found: Diagnosis, fix: Fix) -> None:
 def _intent(app: App, call: Call, snapshot: Snapshot, found: Diagnosis, fix: Fix) -> Intent:
     number, release = found.finding.issue_id, _seat_of(fix)
     task = _ref(snapshot, number)
-    return Intent(
-        op=new_op(),
-        kind=HEALTH.kind,
-        tool=TOOL,
-        group_id=snapshot.project.group_id,
-        issue=number,
-        role=release.role if release else None,
-        tier=release.tier if release else None,
-        session=release.session if release else None,
-        attempt=release.attempt if release else None,
-        source=fix.takes[0] if fix.takes else None,
-        target=fix.put,
-        payload={
+    own = Call(op=new_op(), tool=TOOL, caller=call.caller, at=app.clock.now())
+    return begun(
+        app,
+        own,
+        HEALTH,
+        snapshot.project.group_id,
+        {
             "project": snapshot.project.name,
             "takes": [state.value for state in fix.takes],
             "stood": fix.put is not None and fix.put in _standing(snapshot, number),
@@ -200,10 +207,14 @@ def _intent(app: App, call: Call, snapshot: Snapshot, found: Diagnosis, fix: Fix
             "audit": _facts(call, found, fix),
             **_seating(fix),
         },
-        phase=1,
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
+        issue=number,
+        role=release.role if release else None,
+        seat=release.seat if release else 1,
+        tier=release.tier if release else None,
+        session=release.session if release else None,
+        attempt=release.attempt if release else None,
+        source=fix.takes[0] if fix.takes else None,
+        target=fix.put,
     )
 
 
@@ -211,7 +222,7 @@ def _seat_of(fix: Fix) -> Release | None:
     if fix.seats is None:
         return fix.release
     seats = fix.seats
-    return Release(role=seats.role, attempt=seats.number, tier=seats.tier, session=seats.session)
+    return Release(role=seats.role, seat=seats.seat, attempt=seats.number, tier=seats.tier, session=seats.session)
 
 
 def _seating(fix: Fix) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow, Wish
+from devclaw_py.model.journal import AuditLine, Closing, Intent, Wish
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.project import TMUX_KEY
 from devclaw_py.operations.shared import change_of, ref_of, seat_of
-from devclaw_py.operations.steps import line
+from devclaw_py.operations.steps import line, telling
 from devclaw_py.rules import announce
 
 
@@ -32,7 +32,7 @@ def picked_up(app: App, intent: Intent) -> Closing:
             "labelTransition": f"{intent.source} → {intent.target}",
         },
         lines=tuple(_lines(app, intent)),
-        outbox=(OutboxRow(key=f"{intent.op}:pickup", group_id=intent.group_id, announcement=told, at=now),),
+        outbox=(telling(app, intent, "pickup", told),),
         fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
         attempt=change_of(intent, accepted=now),
         answer=_answer(app, intent) | {"announcement": plain(told)},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from devclaw_py.operations.change_steps import CHANGE, answer
 from devclaw_py.operations.recovery import check_unanswered, project_held, settle
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules.slug import check_name, slug
 
 
@@ -69,16 +68,8 @@ def _same_folder(project: Project, repo: Path) -> bool:
 
 
 def _intent(app: App, call: Call, project: Project) -> Intent:
-    return Intent(
-        op=call.op,
-        kind=REGISTER.kind,
-        tool=call.tool,
-        group_id=project.group_id,
-        payload={"project": project.name, "entry": project.on_disk(), "requestId": call.request_id},
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
-    )
+    payload = {"project": project.name, "entry": project.on_disk()}
+    return begun(app, call, REGISTER, project.group_id, payload)
 
 
 def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -97,28 +88,21 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
             app.work.check(wanted)
         old, new = project.on_disk(), wanted.on_disk()
         keys = [to_camel(name) for name in changes]
-        changed = {key: {"from": old[key], "to": new[key]} for key in keys if old[key] != new[key]}
+        changed = {key: {"from": old.get(key), "to": new[key]} for key in keys if old.get(key) != new[key]}
         if not changed:
             return answer(project.name, group_id, changed)
         return perform(app, CHANGE, _change(app, call, project, changed))
 
 
 def _change(app: App, call: Call, project: Project, changed: dict[str, dict[str, Any]]) -> Intent:
-    return Intent(
-        op=call.op,
-        kind=CHANGE.kind,
-        tool=call.tool,
-        group_id=project.group_id,
-        payload={"project": project.name, "changed": changed, "requestId": call.request_id},
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
-    )
+    payload = {"project": project.name, "changed": changed}
+    return begun(app, call, CHANGE, project.group_id, payload)
 
 
 def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes with the models of the tiers that are not named, less those that are named as None."""
-    if "models" not in changes:
-        return changes
-    models = {**project.models, **changes["models"]}
-    return {**changes, "models": {tier: model for tier, model in models.items() if model is not None}}
+    """Return the changes with what the project has under the names that are not given, less those given as None."""
+    merged = dict(changes)
+    for name, before in (("models", project.models), ("workers", project.workers)):
+        if name in changes:
+            merged[name] = {key: value for key, value in {**before, **changes[name]}.items() if value is not None}
+    return merged

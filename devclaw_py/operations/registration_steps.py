@@ -8,10 +8,10 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.kernel import files
 from devclaw_py.kernel.resources import role_text
-from devclaw_py.model.journal import Closing, Intent, OutboxRow
+from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
-from devclaw_py.operations.steps import Operation, Step, interrupted, never
+from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 from devclaw_py.rules.labels import COLOURS
 
@@ -76,7 +76,7 @@ def _finish(app: App, intent: Intent) -> Closing:
         "rolesScaffolded": bool(written),
         "announcement": plain(told),
     }
-    row = OutboxRow(key=f"{intent.op}:registered", group_id=intent.group_id, announcement=told, at=app.clock.now())
+    row = telling(app, intent, "registered", told)
     return Closing(facts=facts, outbox=(row,), answer=answer)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.errors import IssueClaimed, WorkerBusy
 from devclaw_py.model.journal import Intent
-from devclaw_py.model.pipeline import Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.removal_steps import REMOVE
 from devclaw_py.operations.runner import perform
-from devclaw_py.operations.steps import Call
+from devclaw_py.operations.steps import Call, begun
 
 
 def remove_project(app: App, call: Call, *, group_id: str, force: bool) -> dict[str, Any]:
@@ -35,20 +33,12 @@ def remove_project(app: App, call: Call, *, group_id: str, force: bool) -> dict[
 
 
 def _intent(app: App, call: Call, project: Project, *, force: bool) -> Intent:
-    return Intent(
-        op=call.op,
-        kind=REMOVE.kind,
-        tool=call.tool,
-        group_id=project.group_id,
-        payload={"project": project.name, "entry": project.on_disk(), "force": force},
-        caller=str(call.caller),
-        owner=os.getpid(),
-        at=app.clock.now(),
-    )
+    payload = {"project": project.name, "entry": project.on_disk(), "force": force}
+    return begun(app, call, REMOVE, project.group_id, payload)
 
 
 def _check_idle(app: App, project: Project) -> None:
-    busy = [f"{role} with #{project.seat(role).issue}" for role in Role if project.seat(role).active]
+    busy = [f"{key} with #{seat.issue}" for key, seat in project.seats().items() if seat.active]
     if busy:
         raise WorkerBusy(
             f"{project.name} is at work: {' and '.join(busy)}; complete or move the task first",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from devclaw_py.app import App
-from devclaw_py.model.journal import Intent
 from devclaw_py.operations.recovery import check_unanswered, settle
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.setup_steps import SETUP
-from devclaw_py.operations.steps import NO_GROUP, Call
+from devclaw_py.operations.steps import NO_GROUP, Call, begun
 from devclaw_py.rules.slug import slug
 
 
@@ -25,14 +23,5 @@ def set_up(app: App, call: Call, *, models: dict[str, str], new_agent: str | Non
     with app.store.hold("setup", wait_s=app.settings.timeouts.lock_s, holder=f"{call.tool} {call.op}"):
         call.settled += settle(app, NO_GROUP)
         check_unanswered(app, NO_GROUP, call)
-        intent = Intent(
-            op=call.op,
-            kind=SETUP.kind,
-            tool=call.tool,
-            group_id=NO_GROUP,
-            payload={"models": models, "warnings": warnings, "requestId": call.request_id},
-            caller=str(call.caller),
-            owner=os.getpid(),
-            at=app.clock.now(),
-        )
+        intent = begun(app, call, SETUP, NO_GROUP, {"models": models, "warnings": warnings})
         return perform(app, SETUP, intent)

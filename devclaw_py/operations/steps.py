@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,8 +10,10 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError
+from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.caller import Caller
-from devclaw_py.model.journal import AuditLine, Closing, Intent
+from devclaw_py.model.journal import AuditLine, Closing, Intent, OutboxRow
+from devclaw_py.model.pipeline import Role, State, Tier
 
 # Intents need a group; the workspace itself has none, and no chat has an empty id.
 NO_GROUP = ""
@@ -84,6 +87,48 @@ class Operation:
         """All fail points in their order; the last one lies between the closing transaction and the audit line."""
         last = self.steps[-1].row + 1
         return (f"{self.kind}.1.{self.first}", *map(self.point, self.steps), f"{self.kind}.{last}.close")
+
+
+def begun(
+    app: App,
+    call: Call,
+    operation: Operation,
+    group_id: str,
+    payload: dict[str, Any],
+    *,
+    issue: int | None = None,
+    role: Role | None = None,
+    seat: int = 1,
+    tier: Tier | None = None,
+    session: str | None = None,
+    attempt: int | None = None,
+    source: State | None = None,
+    target: State | None = None,
+) -> Intent:
+    """Return the intent of an operation that a call begins in this process, now; nothing is written yet."""
+    return Intent(
+        op=call.op,
+        kind=operation.kind,
+        tool=call.tool,
+        group_id=group_id,
+        issue=issue,
+        role=role,
+        seat=seat,
+        tier=tier,
+        session=session,
+        attempt=attempt,
+        source=source,
+        target=target,
+        payload={**payload, "requestId": call.request_id},
+        caller=str(call.caller),
+        owner=os.getpid(),
+        at=app.clock.now(),
+    )
+
+
+def telling(app: App, intent: Intent, word: str, told: Announcement) -> OutboxRow:
+    """Return the row that tells the operation's group; ``word`` names it among the rows of the operation."""
+    return OutboxRow(key=f"{intent.op}:{word}", group_id=intent.group_id, announcement=told, at=app.clock.now())
 
 
 def never(app: App, intent: Intent) -> Intent | None:

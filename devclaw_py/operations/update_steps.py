@@ -7,17 +7,16 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
-from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict, UnknownTask
+from devclaw_py.errors import CommentRefused, Conflict, UnknownTask
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
-from devclaw_py.operations.shared import project_of, seat_of, sessions_in_use, tracker_of
-from devclaw_py.operations.steps import Operation, Step, never, note
+from devclaw_py.operations.shared import project_of, seat_of, sessions_in_use, tracker_of, workplace
+from devclaw_py.operations.steps import Operation, Step, never, note, telling
 from devclaw_py.rules.comments import marker
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.base import IssueProvider
@@ -55,11 +54,11 @@ def _resume(app: App, intent: Intent) -> Intent:
     if not intent.payload.get("resumes"):
         return intent
     project = project_of(app, intent)
-    _, _, role, tier, session = seat_of(intent)
+    _, _, _, tier, session = seat_of(intent)
     if app.sessions.look(session).status not in UNUSED:
         raise Conflict(f"the session {session} lives again; nothing was changed")
     intent = note(app, intent.knowing(starts=True))
-    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=sessions_in_use(app))
+    action = app.sessions.ensure(workplace(app, project, intent.key, tier, session), keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action.value)
 
 
@@ -67,21 +66,6 @@ def _sleep_again(app: App, intent: Intent) -> None:
     """Stop a session that was resumed and never told what to do, so that it is found dead again."""
     if intent.payload.get("starts") and intent.session is not None:
         app.sessions.stop(intent.session)
-
-
-def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) -> Workplace:
-    """Return where the worker of a seat lives."""
-    return Workplace(
-        session=session,
-        workspace=app.workspace,
-        group_id=project.group_id,
-        project=project.name,
-        role=role,
-        tier=tier,
-        model=app.model_of(project, tier),
-        worktree=app.work.desk(project, role, tier).worktree,
-        folder=app.sessions.folder(session),
-    )
 
 
 def _take(app: App, intent: Intent) -> Intent:
@@ -159,7 +143,7 @@ def _issue(app: App, intent: Intent) -> Intent:
 
 def _comment(app: App, intent: Intent) -> Intent:
     if text := intent.payload.get("comment"):
-        with suppress(UnknownTask):
+        with suppress(UnknownTask, CommentRefused):  # the reason stands in the audit log
             tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
     return intent
 
@@ -182,20 +166,19 @@ def _seat(app: App, intent: Intent) -> Intent:
 
 
 def _released(intent: Intent, project: Project) -> Project:
-    assert intent.role is not None
-    seat = project.seat(intent.role)
+    seat = project.seat(*intent.key)
     mine = seat.issue == intent.issue and intent.attempt in (None, seat.attempt)
-    return project.with_seat(intent.role, seat.release()) if mine else project
+    return project.with_seat(intent.key, seat.release()) if mine else project
 
 
 def _reseated(intent: Intent, project: Project) -> Project:
-    issue, attempt, role, tier, session = seat_of(intent)
-    seat = project.seat(role)
+    issue, attempt, _, tier, session = seat_of(intent)
+    seat = project.seat(*intent.key)
     if seat.active and seat.issue != issue:
         return project
     since, previous = datetime.fromisoformat(intent.payload["since"]), State(intent.payload["previous"])
     taken = seat.take(issue, tier=tier, session=session, attempt=attempt, previous_state=previous, at=since)
-    return project.with_seat(role, taken)
+    return project.with_seat(intent.key, taken)
 
 
 def _tell(app: App, intent: Intent) -> Intent:
@@ -223,10 +206,7 @@ def _finish(app: App, intent: Intent) -> Closing:
     rows: tuple[OutboxRow, ...] = ()
     if announcement is not None:
         answer["announcement"] = plain(announcement)
-        row = OutboxRow(
-            key=f"{intent.op}:told", group_id=intent.group_id, announcement=announcement, at=app.clock.now()
-        )
-        rows = (row,)
+        rows = (telling(app, intent, "told", announcement),)
     told = {"workerTold": facts["workerTold"]} if "workerTold" in facts else {}
     answer |= told
     return Closing(

@@ -40,25 +40,19 @@ def carry_out(
     """Try every wish of the project once; say for each whether it was dispatched, waits or was dropped.
 
     ``own_session`` is the session in which this very call runs: a wish for it would wait for its own end, so it is
-    left to the next call or the heartbeat. In a paused project all of them wait.
+    left to the next call or the heartbeat.
     """
     wishes = app.store.journal.wishes(group_id)
-    if wishes and app.store.registry.get(group_id).paused:
-        return [_paused(wish) for wish in wishes]
-    return [_try(app, wish, caller) for wish in wishes if own_session is None or _session(app, wish) != own_session]
+    return [_try(app, wish, caller) for wish in wishes if own_session is None or _sessions(app, wish) != {own_session}]
 
 
-def _paused(wish: Wish) -> dict[str, Any]:
-    what = {"issueId": wish.issue, "role": wish.role.value, "cause": wish.cause}
-    return what | {"dispatched": False, "waiting": True, "reason": "the project is paused"}
-
-
-def _session(app: App, wish: Wish) -> str | None:
-    """Return the session that a wish is for, or None when its tier has yet to be chosen."""
+def _sessions(app: App, wish: Wish) -> set[str]:
+    """Return the sessions that a wish could be for now; none when its tier has yet to be chosen."""
     tier = Tier.QA if wish.role is Role.QA else wish.tier
     if tier is None:
-        return None
-    return app.work.desk(app.store.registry.get(wish.group_id), wish.role, tier).session
+        return set()
+    project = app.store.registry.get(wish.group_id)
+    return {app.work.desk(project, key.role, tier, key.number).session for key in project.open_seats(wish.role)}
 
 
 def _try(app: App, wish: Wish, caller: Caller) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from tests.conftest import Office
     ("parameter", "value", "field", "stored"),
     [
         ("autoChain", True, "auto_chain", True),
-        ("paused", True, "paused", True),
         ("roleExecution", "sequential", "role_execution", RoleExecution.SEQUENTIAL),
         ("integration", "human", "integration", Integration.HUMAN),
         ("baseBranch", "trunk", "base_branch", "trunk"),

@@ -13,16 +13,8 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "status": ("queue_status", {}),
     "queue": ("queue_status", {}),
     "health": ("session_health", {"autoFix": False}),
-    "pause": ("project_update", {"paused": True}),
-    "resume": ("project_update", {"paused": False}),
 }
-USAGE = (
-    "/devclaw status: what waits and who works\n"
-    "/devclaw queue: the waiting issues\n"
-    "/devclaw health: what is stuck\n"
-    "/devclaw pause: nothing is picked up by itself any more\n"
-    "/devclaw resume: it goes on"
-)
+USAGE = "/devclaw status: what waits and who works\n/devclaw queue: the waiting issues\n/devclaw health: what is stuck"
 SHOWN = 10
 
 

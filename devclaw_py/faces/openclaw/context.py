@@ -12,7 +12,7 @@ from typing import Any
 
 from devclaw_py.errors import NotAllowed
 from devclaw_py.model.caller import Caller, CallerKind
-from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.pipeline import Tier
 from devclaw_py.model.project import Project
 
 EVERYBODY = "*"
@@ -142,12 +142,10 @@ def bare(chat: Chat, named: object) -> str:
 
 def _worker(key: str, projects: Mapping[str, Project]) -> Caller:
     for group_id, project in projects.items():
-        for role in Role:
-            for tier, session in project.seat(role).sessions.items():
-                if session == key and tier in {known.value for known in Tier}:
-                    return Caller(
-                        kind=CallerKind.WORKER, group_id=group_id, role=role, tier=Tier(tier), session=session
-                    )
+        for seat_key, seat in project.seats().items():
+            tier = next((tier for tier in Tier if seat.sessions.get(tier.value) == key), None)
+            if tier is not None:
+                return Caller(kind=CallerKind.WORKER, group_id=group_id, role=seat_key.role, tier=tier, session=key)
     raise NotAllowed(
         f"session {key} is no worker of a registered project", hint="the orchestrator calls from its group"
     )

@@ -229,7 +229,9 @@ def furnished(factory: pytest.TempPathFactory, plugin: Path = FOLDER, **config: 
 def story(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The night, told once for all processes of a test run: a gateway's start costs more than what is read of it."""
     gateway_program()
-    shared = tmp_path_factory.getbasetemp().parent
+    # Of a run with one process the parent is shared with other runs.
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     told = shared / "openclaw-story.json"
     with hold(shared / "openclaw-story.lock", wait_s=STORY_S, holder="story", clock=SystemClock()):
         if not told.exists():

@@ -102,7 +102,7 @@ export default definePluginEntry({
 
     api.registerCommand({
       name: "devclaw",
-      description: "The project of this group: status, queue, health, pause, resume",
+      description: "The project of this group: status, queue, health",
       acceptsArgs: true,
       requireAuth: true,
       async handler(context) {
