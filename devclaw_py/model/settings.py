@@ -103,9 +103,10 @@ class LimitSettings(Section):
 class NotifySettings(Section):
     """How announcements reach a group when devclaw sends them itself."""
 
-    kind: Literal["none", "command"] = Field(
+    kind: Literal["none", "command", "openclaw"] = Field(
         "none",
-        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input.",
+        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input. "
+        "`openclaw`: the gateway's plugin sends it; the plugin sets this where nothing else is set.",
     )
     argv: tuple[str, ...] = Field((), description="The command and its arguments; exit 0 means delivered.")
 

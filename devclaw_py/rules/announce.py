@@ -163,6 +163,11 @@ def health(findings: Sequence[Finding]) -> Announcement:
     return Announcement(emoji="🩺", text=text, notes=tuple(_finding(finding) for finding in troubles))
 
 
+def ended(tool: str, what: str) -> Announcement:
+    """Tell how a call ended that was answered before its end."""
+    return Announcement(emoji="⌛", text=f"{tool} ended: {_sentence(what)}")
+
+
 def recovered(task: TaskRef | None, what: str) -> Announcement:
     """Tell what recovery finished or undid after a crash."""
     where = f" #{task.number}" if task else ""
