@@ -17,7 +17,7 @@ from devclaw_py.faces.opening import open_workspace
 from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.project import Forge
-from devclaw_py.trackers.github.budget import Pace
+from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.tracker import GitHubTracker
 

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from devclaw_py.errors import CommentRefused, TrackerAuth, TrackerDenied, TrackerError, TrackerUnavailable
 from devclaw_py.kernel.secrets import scrub
-from devclaw_py.trackers.github.reply import Reply
+from devclaw_py.trackers.forge.reply import Reply
 from devclaw_py.trackers.text import one_line
 
 MESSAGE_CHARS = 300
