@@ -16,6 +16,7 @@ import pytest
 from devclaw_py.app import App
 from devclaw_py.model.project import Forge
 from devclaw_py.model.task import Task
+from devclaw_py.operations.registry import fail_points
 from devclaw_py.trackers.gitlab.shapes import RawIssue
 from tests.forge import hand
 from tests.forge.gitlab_hands import GitLab
@@ -24,29 +25,13 @@ from tests.real.crash.judge import violations
 from tests.real.crash.test_kills import CASES
 
 FULL = bool(os.environ.get("DEVCLAW_CI_FULL"))
-# The rows of a move, in which GitLab differs; with what else speaks to the tracker in the full job.
+# The rows of a move, in which GitLab differs; in the full job each fail point of what speaks to the tracker.
+KINDS = ("pickup-dev", "pass", "update", *(("create", "comment", "pickup-qa", "done", "fail") if FULL else ()))
 POINTS = [
-    ("pickup-dev", "pickup.5.take"),
-    ("pickup-dev", "pickup.6.put"),
-    ("pass", "complete.7.put"),
-    ("update", "update.3.put"),
-    *(
-        (
-            ("pickup-dev", "pickup.7.seat"),
-            ("pickup-dev", "pickup.8.offer"),
-            ("pass", "complete.4.take"),
-            ("pass", "complete.5.publish"),
-            ("pass", "complete.6.comment"),
-            ("pass", "complete.8.issue"),
-            ("fail", "complete.7.put"),
-            ("done", "complete.7.put"),
-            ("create", "create.2.create"),
-            ("comment", "comment.2.comment"),
-            ("update", "update.2.take"),
-        )
-        if FULL
-        else ()
-    ),
+    (name, point)
+    for name in KINDS
+    for point in fail_points()
+    if point.startswith(f"{CASES[name].kind}.") and (FULL or point.endswith((".take", ".put")))
 ]
 CLAIMERS = 8
 
