@@ -134,6 +134,17 @@ def test_a_source_that_a_human_puts_back_while_ours_is_withdrawn_stays(office: O
     assert office.states == (SOURCE,)
 
 
+def test_a_source_that_a_human_adds_before_ours_is_put_again_is_not_taken_off(office: Office) -> None:
+    office.tracker.interrupt(2, lambda: office.human_adds(THEIRS))
+    office.tracker.interrupt(3, lambda: office.human_removes(THEIRS))
+    office.tracker.interrupt(4, lambda: office.human_adds(SOURCE))
+
+    with pytest.raises(Moved):
+        office.move()
+
+    assert office.states == (SOURCE,)
+
+
 def test_an_ignored_write_is_denied_not_believed(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office.memory, "swap", lambda number, source, target: frozenset({"bug", SOURCE.value}))
 
