@@ -19,14 +19,16 @@ from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
 from devclaw_py.model.journal import OutboxRow
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Integration, Provider, Role, State, Tier
 from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.request import Request
 from devclaw_py.model.settings import Settings
 from devclaw_py.rules.labels import states_in
 from devclaw_py.state.files import FilesStore
 from devclaw_py.terminals.memory import MemoryTerminal
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
+from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.work.memory import MemoryWork
 from tests.facts import FactsPlugin
 
@@ -101,6 +103,7 @@ class Office:
     work: MemoryWork
     clock: VirtualClock
     more: dict[str, MemoryTracker] = field(default_factory=dict)
+    requests: MemoryRequests | None = None
 
     @property
     def project(self) -> Project:
@@ -204,6 +207,25 @@ class Office:
         flaky = Flaky(self.work, RepositoryError)
         self.app = replace(self.app, work=cast(Any, flaky))
         return flaky
+
+    def on_forge(self, integration: Integration = Integration.DEVCLAW) -> MemoryRequests:
+        """Let the project live on a forge, in memory, whose branches are the repository's pretended remote."""
+        repo = self.work.repo(self.project)
+        repo.remote = remote = {"main": repo.base[-1]}
+
+        def merging(request: Request) -> str:
+            remote[request.base] = repo.record(remote[request.base], request.head)
+            return remote[request.base]
+
+        self.requests = requests = MemoryRequests("shop", heads=remote.get, merging=merging)
+        self.change(provider=Provider.GITHUB, integration=integration)
+        self.app = replace(self.app, open_requests=lambda project: requests)
+        return requests
+
+    def ports(self) -> dict[str, object]:
+        """Return the adapters of the outside by the names of their ports."""
+        found = {"tracker": self.tracker, "terminal": self.terminal, "work": self.work, "requests": self.requests}
+        return {port: adapter for port, adapter in found.items() if adapter is not None}
 
     def hear(self) -> list[OutboxRow]:
         """Return the list to which every announcement is added from now on."""

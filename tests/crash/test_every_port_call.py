@@ -12,7 +12,7 @@ from tests.crash.meter import Meter
 
 
 def watched(office: Office, meter: Meter) -> Meter:
-    for port, adapter in (("tracker", office.tracker), ("terminal", office.terminal), ("work", office.work)):
+    for port, adapter in office.ports().items():
         meter.watch(port, adapter)
     return meter
 
