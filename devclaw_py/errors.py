@@ -23,6 +23,7 @@ DevClawError
             TrackerUnavailable
             RateLimited
             TrackerAuth
+                NoCredentials
             TrackerDenied
         SessionError
             SessionFailed
@@ -202,6 +203,10 @@ class TrackerAuth(TrackerError):
 
     code = "tracker_auth"
     retryable = False
+
+
+class NoCredentials(TrackerAuth):
+    """No credentials for the issue tracker were found where this call may look for them."""
 
 
 class TrackerDenied(TrackerError):

@@ -15,7 +15,7 @@ from devclaw_py.agents.sessions import Sessions
 from devclaw_py.app import App
 from devclaw_py.chat.notify import SilentNotifier
 from devclaw_py.errors import DevClawError, RepositoryError, SessionFailed, TrackerUnavailable
-from devclaw_py.kernel.clock import VirtualClock
+from devclaw_py.kernel.clock import Clock, VirtualClock
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
 from devclaw_py.model.journal import OutboxRow
@@ -26,7 +26,9 @@ from devclaw_py.model.settings import Settings
 from devclaw_py.rules.labels import states_in
 from devclaw_py.state.files import FilesStore
 from devclaw_py.terminals.memory import MemoryTerminal
+from devclaw_py.trackers.auth import Keyring
 from devclaw_py.trackers.faulty import FaultyTracker
+from devclaw_py.trackers.forges import Entry, Forges, Gate
 from devclaw_py.trackers.memory import MemoryTracker
 from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.work.memory import MemoryWork
@@ -262,6 +264,16 @@ class Office:
         }
 
 
+def make_forges(workspace: Path, settings: Settings, clock: Clock) -> Forges:
+    """Return forges that are out of reach, for a person without any credentials."""
+
+    def closed(entry: Entry) -> Gate:
+        raise TrackerUnavailable(f"{entry.api} is out of reach in this test")
+
+    keyring = Keyring(settings, workspace, {"PATH": str(workspace), "HOME": str(workspace)})
+    return Forges(keyring, workspace / "memory" / "forges", clock, 1.0, closed, ask=lambda address: None)
+
+
 def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None) -> Office:
     """Build an office in an empty folder."""
     clock, terminal = VirtualClock(), MemoryTerminal()
@@ -281,6 +293,7 @@ def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: 
         clock=clock,
         open_tracker=open_tracker,
         open_requests=lambda _: None,
+        forges=make_forges(workspace, settings, clock),
         work=work,
         sessions=Sessions(terminal, agent, workspace, settings, clock, environ={"PATH": "/usr/bin", "HOME": "/root"}),
         notifier=SilentNotifier(),
