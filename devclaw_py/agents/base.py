@@ -42,6 +42,7 @@ class Workplace(Value):
     group_id: str
     project: str
     role: Role
+    seat: int = 1
     tier: Tier
     model: str
     worktree: Path

@@ -197,4 +197,5 @@ def _stuck(name: str, look: Look) -> str:
 
 
 def _attach(place: Workplace) -> str:
-    return f"devclaw attach {place.project} {place.role} {place.tier} --write shows it; then call again"
+    words = [place.project, place.role, place.tier, *([str(place.seat)] if place.seat > 1 else [])]
+    return f"devclaw attach {' '.join(words)} --write shows it; then call again"

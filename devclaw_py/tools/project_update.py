@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from devclaw_py.app import App
-from devclaw_py.model.pipeline import Integration, RoleExecution, Tier
+from devclaw_py.model.pipeline import Integration, Role, RoleExecution, Tier
+from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
@@ -23,6 +26,9 @@ class Args(WritingArgs):
     role_execution: RoleExecution | None = Field(None, description="Whether dev and qa may work at the same time.")
     integration: Integration | None = Field(None, description="Who merges tested work.")
     channel: Line | None = Field(None, description="The chat's kind, such as telegram.")
+    workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] | None = Field(
+        None, description="How many workers a role has, each with sessions and worktrees of its own; 1 if not said."
+    )
     models: dict[Tier, FilledLine | None] | None = Field(
         None, description="Models of this project's tiers, over the settings; null: the setting counts again."
     )
@@ -30,7 +36,9 @@ class Args(WritingArgs):
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
     """Change a project's settings; what is left out stays as it is."""
-    changes = args.model_dump(exclude={"project_group_id", "request_id", "models"}, exclude_none=True)
+    changes = args.model_dump(exclude={"project_group_id", "request_id", "models", "workers"}, exclude_none=True)
+    if args.workers:
+        changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
     return change_project(app, call, group_id=args.group, changes=changes)
