@@ -4,6 +4,7 @@ DevClawError
     Refused                     understood, not done, nothing changed (exit 2)
         InvalidArguments
             UnknownTask
+                TransferredTask
         UnknownProject
         AlreadyRegistered
         WrongState
@@ -25,6 +26,7 @@ DevClawError
             TrackerAuth
                 NoCredentials
             TrackerDenied
+                CommentRefused
         SessionError
             SessionFailed
             DeliveryUnconfirmed
@@ -76,6 +78,10 @@ class UnknownTask(InvalidArguments):
     def __init__(self, issue: int, where: str) -> None:
         self.issue = issue
         super().__init__(f"issue #{issue} does not exist in {where}; queue_status lists the issues that are waiting")
+
+
+class TransferredTask(UnknownTask):
+    """The issue now belongs to another repository, which is none of this project's business."""
 
 
 class UnknownProject(Refused):
@@ -214,6 +220,10 @@ class TrackerDenied(TrackerError):
 
     code = "tracker_denied"
     retryable = False
+
+
+class CommentRefused(TrackerDenied):
+    """The issue is there and may be moved, but takes no comments: its conversation is locked."""
 
 
 class SessionError(Outside):

@@ -12,6 +12,7 @@ from devclaw_py.model.request import RequestState
 from devclaw_py.trackers.faulty import FaultyRequests
 from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.trackers.requests import NotMerged, RequestProvider
+from tests.forge.emulated import GitHub
 
 
 class Yard(Protocol):
@@ -50,9 +51,16 @@ class FaultyYard(MemoryYard):
         self.requests = FaultyRequests(self.forge)
 
 
+class GitHubYard:
+    def __init__(self, github: GitHub) -> None:
+        self.requests: RequestProvider = github.requests()
+        self.commit, self.close = github.commit, github.close
+
+
 YARDS: dict[str, Callable[[pytest.FixtureRequest], Yard]] = {
     "memory": lambda _: MemoryYard(),
     "faulty": lambda _: FaultyYard(),
+    "github": lambda request: GitHubYard(request.getfixturevalue("github")),
 }
 
 BRANCH = "devclaw/7-fix-the-login"
