@@ -9,6 +9,9 @@ from devclaw_py.model.pipeline import Provider
 from devclaw_py.model.project import Project
 from devclaw_py.trackers.remotes import Place, choose, shown
 
+# Reasons that nobody needs to be told: it is as they have it.
+ASKED, NO_REMOTE = "provider local was asked for", "the repository has no remote"
+
 
 def placed(app: App, wanted: Project, *, provider: Provider | None, remote: str | None) -> tuple[Project, str]:
     """Return the project with its provider and its forge, and why it is that one; None leaves the choice.
@@ -22,10 +25,10 @@ def placed(app: App, wanted: Project, *, provider: Provider | None, remote: str 
         TrackerDenied: rights are missing; names each.
     """
     if provider is Provider.LOCAL:
-        return wanted, "provider local was asked for"
+        return wanted, ASKED
     remotes = app.work.remotes(wanted)
     if provider is None and not remotes.addresses and remote is None:
-        return wanted, "the repository has no remote"
+        return wanted, NO_REMOTE
 
     name, address = choose(remotes.addresses, wanted=remote, tracked=remotes.tracked)
     place = app.forges.locate(address, wanted=provider)

@@ -12,6 +12,7 @@ from devclaw_py.kernel.resources import role_text
 from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
+from devclaw_py.operations.placing import ASKED, NO_REMOTE
 from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 from devclaw_py.rules.labels import COLOURS
@@ -68,7 +69,8 @@ def _finish(app: App, intent: Intent) -> Closing:
     why = intent.payload.get("why", "")
     if project.forge is not None:
         facts["forge"] = {"host": project.forge.host, "path": project.forge.path, "remote": project.forge.remote}
-    told = told.noting(f"Issues: {where_issues_are(project)} ({why})")
+    if why not in (ASKED, NO_REMOTE):
+        told = told.noting(f"Issues: {where_issues_are(project)} ({why})")
     answer = {
         "success": True,
         "project": project.name,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from devclaw_py.errors import ConfigError, DevClawError
 from devclaw_py.kernel.clock import Clock
@@ -50,7 +51,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True)
 class Entry:
-    """What a gate is opened with. ``folder`` is where processes share what they know of the forge."""
+    """What a gate is opened with. ``folder`` is where processes share what they know of this forge and of no other."""
 
     provider: Provider
     api: str
@@ -151,7 +152,7 @@ class Forges:
                     provider=provider,
                     api=api,
                     credentials=lambda: self._credentials(provider, host),
-                    folder=self.folder,
+                    folder=self.folder / f"{provider}-{urlsplit(api).netloc}",
                     clock=self.clock,
                     timeout_s=self.timeout_s,
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devclaw_py.errors import ConfigError
+from devclaw_py.model.pipeline import Provider
 from devclaw_py.trackers.forges import Entry, Gate
 
 
@@ -10,6 +11,10 @@ def open_gate(entry: Entry) -> Gate:
     """Return the gate of a forge.
 
     Raises:
-        ConfigError: the provider is none of a forge.
+        ConfigError: this version has no adapter for it.
     """
-    raise ConfigError(f"{entry.provider} is no forge")
+    if entry.provider is Provider.GITHUB:
+        from devclaw_py.trackers.github.gate import GitHubGate
+
+        return GitHubGate(entry)
+    raise ConfigError(f"this version has no adapter for {entry.provider}", hint="register with provider local")

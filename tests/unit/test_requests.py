@@ -23,10 +23,15 @@ def test_a_closing_keyword_is_parted_from_its_issue(word: str, reference: str, b
 
 
 @pytest.mark.parametrize(
-    "text", ["See #12", "prefixes #12", "the fix of #12 is here", "fixed 12 bugs", "Close the door"]
+    "text",
+    ["See #12", "prefix #7", "For #7", "the fix of #12 is here", "fixed 12 bugs", "Close the door"],
 )
 def test_words_that_close_nothing_stay(text: str) -> None:
     assert disarmed(text) == text
+
+
+def test_taking_words_apart_twice_is_once() -> None:
+    assert disarmed(disarmed("Fixes #7, closes #8")) == disarmed("Fixes #7, closes #8")
 
 
 def test_a_body_says_what_dev_said() -> None:

@@ -14,7 +14,7 @@ from devclaw_py.rules.labels import carries, distinct, same, state_of, without
 from devclaw_py.trackers.github import rights
 from devclaw_py.trackers.github.budget import Spend
 from devclaw_py.trackers.github.client import PAGE, Client, segments
-from devclaw_py.trackers.github.labels import Labels
+from devclaw_py.trackers.github.labels import labels_of
 from devclaw_py.trackers.github.poll import Poll
 from devclaw_py.trackers.github.reply import Reply
 from devclaw_py.trackers.github.shapes import MANAGED, RawComment, RawEvent, RawIssue, RawLabel
@@ -37,7 +37,7 @@ class GitHubTracker:
     def __init__(self, client: Client, forge: Forge, *, name: str) -> None:
         self._client, self._forge, self._name = client, forge, name
         self._path = segments("repositories", forge.id)
-        self._labels = Labels(client, self._path, client.folder / f"labels-{forge.id}.json")
+        self._labels = labels_of(client, forge)
         self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt)
         self._round: tuple[list[Task], set[str]] | None = None
 
