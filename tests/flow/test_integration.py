@@ -543,3 +543,18 @@ def test_a_new_branch_begins_where_the_forges_base_branch_stands(shop: Shop) -> 
     shop.office.done("task_pickup", issueId=issue, role="dev")
 
     assert shop.repo.branches[shop.office.branch(issue)] == merged
+
+
+@pytest.mark.parametrize(("merged", "state"), [(True, State.DONE), (False, State.REFINING)])
+def test_an_issue_closed_before_qa_is_done_if_the_forge_has_merged_its_work(
+    shop: Shop, merged: bool, state: State
+) -> None:
+    issue = shop.office.doing()
+    shop.office.done("task_complete", role="dev", result="done")
+    if merged:
+        shop.requests.human_merges(1)
+    shop.office.tracker.human_closes(issue)
+
+    shop.office.done("session_health", autoFix=True)
+
+    assert shop.office.states(issue) == (state,)

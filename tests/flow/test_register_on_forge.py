@@ -222,6 +222,25 @@ def test_nothing_that_is_written_or_answered_has_the_token(town: Office) -> None
     assert "canary" not in repr(town.app.forges.keyring.need(Provider.GITHUB, "github.com"))
 
 
+@pytest.mark.parametrize(
+    ("token", "severity", "said"),
+    [
+        ("ghp_canary", Severity.WARNING, "workers do not get them"),
+        ("", Severity.CRITICAL, "there are no credentials"),
+    ],
+)
+def test_doctor_says_where_credentials_come_from(
+    town: Office, hub: Hub, token: str, severity: Severity, said: str
+) -> None:
+    register(town, GITHUB)
+
+    found = with_environment(town, hub, GH_TOKEN=token).app.forges.diagnose(town.app.store.registry.get("-2"))
+
+    assert [one.severity for one in found] == [severity]
+    assert said in found[0].message
+    assert "canary" not in repr(found)
+
+
 # --- a worker's call ---
 
 
