@@ -13,6 +13,7 @@ from typing import Any
 from devclaw_py import catalogue
 from devclaw_py.app import App, open_app
 from devclaw_py.demo import command, sample, story
+from devclaw_py.demo.hub import TOKEN, Hub, publish
 from devclaw_py.demo.repository import BASE, make_repository
 from devclaw_py.errors import ConfigError, ProjectBusy
 from devclaw_py.kernel import config, files
@@ -28,8 +29,16 @@ from devclaw_py.work.git import GitWork
 GROUP, GROUP_NAME = "-1001", "The shop"
 ORCHESTRATOR = Caller(kind=CallerKind.ORCHESTRATOR, group_id=GROUP)
 CHAT, LOCK = "chat.ndjson", "demo.lock"
+REMOTE, TOKEN_FILE = "remote.git", "github.token"
 # Three tiers of dev and one of qa: each desk keeps its session to the end, however little memory is free.
 SESSIONS = 4
+
+
+class Tracker(StrEnum):
+    """Where the demo's issues are."""
+
+    LOCAL = "local"
+    GITHUB = "github"
 
 
 class Speed(StrEnum):
@@ -101,14 +110,23 @@ def check_machine() -> None:
         )
 
 
-def prepare(folder: Path, speed: Speed, environ: Mapping[str, str]) -> App:
+def prepare(folder: Path, speed: Speed, environ: Mapping[str, str], hub: Hub | None = None) -> App:
     """Make the repository, the workspace, its project and its issues, and return the workspace's hands.
+
+    With a ``hub`` the issues are there, and the work goes through its requests.
 
     Raises:
         ConfigError, RepositoryError: something could not be made.
     """
     make_repository(folder / sample.NAME)
-    files.write(folder / config.FILE, _settings(folder, speed).encode())
+    settings, lives = _settings(folder, speed), {"provider": "local"}
+    if hub is not None:
+        publish(folder / sample.NAME, folder / REMOTE)
+        hub.make_repository(folder / REMOTE)
+        files.write(folder / TOKEN_FILE, TOKEN.encode(), mode=files.PRIVATE)
+        settings += _forge(hub)
+        lives = {"provider": "github", "remote": hub.address}
+    files.write(folder / config.FILE, settings.encode())
     # The person's own settings and tokens are for another workspace.
     clean = {name: value for name, value in environ.items() if not name.startswith(config.PREFIX)}
     app = open_app(folder, config.load(folder, clean).settings, environ=clean)
@@ -121,8 +139,8 @@ def prepare(folder: Path, speed: Speed, environ: Mapping[str, str]) -> App:
         repo=str(folder / sample.NAME),
         baseBranch=BASE,
         groupName=GROUP_NAME,
-        provider="local",
         autoChain=True,
+        **lives,
     )
     for chapter in story.CHAPTERS:
         done(app, "task_create", title=chapter.title, description=chapter.body, label=State.TO_DO.value)
@@ -146,6 +164,20 @@ def _settings(folder: Path, speed: Speed) -> str:
             "",
             "[limits]",
             f"sessions = {SESSIONS}",
+            "",
+        ]
+    )
+
+
+def _forge(hub: Hub) -> str:
+    # The emulated GitHub has no limits, and a demo is in a hurry.
+    return "\n".join(
+        [
+            "[github]",
+            f"hosts = [{json.dumps(hub.web)}]",
+            f"token_file = {json.dumps(TOKEN_FILE)}",
+            "writes_per_minute = 100000",
+            "writes_per_hour = 1000000",
             "",
         ]
     )

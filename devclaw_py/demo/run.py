@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,8 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.demo import sample
 from devclaw_py.demo.board import Board, Chat, Worker, chat_of, look
-from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Speed, alone_in, prepare
+from devclaw_py.demo.hub import Hub, emulated
+from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Speed, Tracker, alone_in, prepare
 from devclaw_py.demo.repository import BASE, GIT_S, SuiteRun, run_tests_of
 from devclaw_py.demo.summary import Summary, summarise
 from devclaw_py.errors import DevClawError, SessionFailed
@@ -144,7 +145,14 @@ class Demo:
 
 
 def run(
-    folder: Path, *, speed: Speed, limit_s: float, keep_sessions: bool, show: Show, environ: Mapping[str, str]
+    folder: Path,
+    *,
+    speed: Speed,
+    limit_s: float,
+    keep_sessions: bool,
+    show: Show,
+    environ: Mapping[str, str],
+    tracker: Tracker = Tracker.LOCAL,
 ) -> Summary:
     """Play the demo in an empty folder, and return what came of it.
 
@@ -156,9 +164,9 @@ def run(
         KeyboardInterrupt: a person or the system ended it.
     """
     started = SystemClock().monotonic()
-    with interruptible(), alone_in(folder):
+    with interruptible(), alone_in(folder), _hub(tracker, folder, environ) as hub:
         show.say(f"Workspace: {folder}")
-        app = prepare(folder, speed, environ)
+        app = prepare(folder, speed, environ, hub)
         demo = Demo(app, show, limit_s, started)
         try:
             before = _tests_of_base(app, environ)
@@ -168,6 +176,10 @@ def run(
         finally:
             if not keep_sessions:
                 stop_sessions(app)
+
+
+def _hub(tracker: Tracker, folder: Path, environ: Mapping[str, str]) -> AbstractContextManager[Hub | None]:
+    return emulated(folder, environ) if tracker is Tracker.GITHUB else nullcontext()
 
 
 def _tests_of_base(app: App, environ: Mapping[str, str]) -> SuiteRun:

@@ -116,6 +116,10 @@ class GitHubSettings(Section):
     hosts: tuple[Word, ...] = Field((), description=f"GitHub Enterprise servers, each as {HOSTS}.")
     token_file: str = Field("", description=f"{TOKEN_FILE}github.com.")
     token_command: tuple[str, ...] = Field((), description=TOKEN_COMMAND)
+    writes_per_minute: Count = Field(
+        60, description="Writes that devclaw allows itself; more where a server allows it."
+    )
+    writes_per_hour: Count = Field(450, description="The same for an hour. GitHub pauses an account after about 500.")
     app_id: str = Field("", description="Number of a GitHub App that devclaw acts as, for the same host as the token.")
     app_key_file: str = Field("", description="The App's private key (PEM), relative to the workspace.")
     app_installation: str = Field("", description="Number of the App's installation that has the repositories.")

@@ -16,6 +16,7 @@ from devclaw_py.kernel.clock import Clock
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.pipeline import Provider
 from devclaw_py.model.project import Forge, Project
+from devclaw_py.model.settings import Settings
 from devclaw_py.trackers.auth import Credentials, Keyring
 from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.trackers.probe import Probe
@@ -59,6 +60,7 @@ class Entry:
     folder: Path
     clock: Clock
     timeout_s: float
+    settings: Settings
 
 
 @dataclass
@@ -155,6 +157,7 @@ class Forges:
                     folder=self.folder / f"{provider}-{urlsplit(api).netloc}",
                     clock=self.clock,
                     timeout_s=self.timeout_s,
+                    settings=self.keyring.settings,
                 )
             )
         return self._gates[provider, api]

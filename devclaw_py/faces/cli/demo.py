@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from devclaw_py.demo.prepare import Speed, check_machine, choose_folder
+from devclaw_py.demo.prepare import Speed, Tracker, check_machine, choose_folder
 from devclaw_py.demo.run import run
-from devclaw_py.demo.summary import Summary
 from devclaw_py.errors import DevClawError
 from devclaw_py.faces.cli.demo_board import Lines, Moving
 from devclaw_py.kernel.config import FILE, socket_name
@@ -36,6 +35,10 @@ def demo(
     speed: Annotated[
         Speed, typer.Option(help="normal: the workers wait between their steps, so that you can follow. fast: not.")
     ] = Speed.NORMAL,
+    tracker: Annotated[
+        Tracker,
+        typer.Option(help="github: an emulated GitHub on this machine, whose program DEVCLAW_EMULATE_BIN names."),
+    ] = Tracker.LOCAL,
     keep_sessions: Annotated[
         bool, typer.Option("--keep-sessions", help="Leave the workers' tmux sessions running at the end.")
     ] = False,
@@ -49,7 +52,16 @@ def demo(
     try:
         check_machine()
         where = choose_folder(folder)
-        found = _played(console, where, speed=speed, keep_sessions=keep_sessions, limit_s=time_limit)
+        with Moving(console) if console.is_terminal else Lines(console) as show:
+            found = run(
+                where,
+                speed=speed,
+                limit_s=time_limit,
+                keep_sessions=keep_sessions,
+                show=show,
+                environ=os.environ,
+                tracker=tracker,
+            )
     except (DevClawError, NotAnswered) as error:
         _complain(error, where)
         raise typer.Exit(error.exit_code if isinstance(error, DevClawError) else 3) from None
@@ -60,11 +72,6 @@ def demo(
     for line in (*found.lines(), *([f"  {_end_command(found.workspace)}"] if keep_sessions else [])):
         console.print(Text(line), soft_wrap=True)
     raise typer.Exit(0 if found.ok else 1)
-
-
-def _played(console: Console, where: Path, *, speed: Speed, keep_sessions: bool, limit_s: float) -> Summary:
-    with Moving(console) if console.is_terminal else Lines(console) as show:
-        return run(where, speed=speed, limit_s=limit_s, keep_sessions=keep_sessions, show=show, environ=os.environ)
 
 
 def _complain(error: DevClawError | NotAnswered, where: Path | None) -> None:

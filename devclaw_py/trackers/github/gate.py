@@ -10,6 +10,7 @@ from devclaw_py.trackers.auth import Kind
 from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.trackers.forges import Entry
 from devclaw_py.trackers.github import rights
+from devclaw_py.trackers.github.budget import Pace
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.installation import Installation
 from devclaw_py.trackers.github.labels import labels_of
@@ -51,7 +52,8 @@ class GitHubGate:
         return self._client
 
     def _opened(self) -> Client:
-        entry = self.entry
+        entry, section = self.entry, self.entry.settings.github
+        pace = Pace(per_minute=section.writes_per_minute, per_hour=section.writes_per_hour)
         found = entry.credentials()
         if found.kind is not Kind.APP:
             return Client(
@@ -60,6 +62,7 @@ class GitHubGate:
                 folder=entry.folder,
                 clock=entry.clock,
                 timeout_s=entry.timeout_s,
+                pace=pace,
             )
         app = Installation(
             entry.api,
@@ -78,4 +81,5 @@ class GitHubGate:
             timeout_s=entry.timeout_s,
             login=app.login,
             account=app.account,
+            pace=pace,
         )
