@@ -7,6 +7,7 @@ it to ``accepted/<issue>.<attempt>``; devclaw voids it by renaming it to ``void/
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +15,7 @@ from typing import Protocol
 from devclaw_py.agents.console import Console
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.following import Ended
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.terminals.base import TerminalSession
 
@@ -95,8 +97,15 @@ class Agent(Protocol):
         """
         ...
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return how the agent's turn for ``offer`` ended without a report, or None when that is not known."""
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return how the newest turn since ``offer`` was accepted ended, or None when that is not known.
+
+        For a session that is idle. Whether the worker reported first is the journal's to know.
+        """
+        ...
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return since when a session at work shows no sign of it; None while it does, or waits for a person."""
         ...
 
     def line(self, offer: str, task_file: Path) -> str:
@@ -141,6 +150,16 @@ class Agent(Protocol):
 
     def say(self, console: Console, line: str) -> None:
         """Type a line that is no task; the agent may be at work. Raises as `submit`."""
+        ...
+
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """End the turn of a session that shows no sign of work; ``about_to`` is called right before.
+
+        False when it does show one, or when this kind cannot be interrupted.
+
+        Raises:
+            SessionFailed: the terminal could not be used.
+        """
         ...
 
     def tidy(self, console: Console) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
-from devclaw_py.agents.console import PlainTyping
+from devclaw_py.agents.console import Console, PlainTyping
 from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.model.following import End, Ended
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals.base import TerminalSession
 from devclaw_py.terminals.memory import MemoryTerminal, Started
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 Work = Callable[[str, str, str], None]
 
@@ -25,9 +29,10 @@ class MemoryAgent(PlainTyping):
     """Implements `Agent`; accepts what is offered and calls ``work(session, offer, message)`` in the sender's thread.
 
     ``accepts`` False makes it deaf, ``ready`` False keeps new sessions from becoming idle, those in ``working``
-    have a turn running, those in ``unhearing`` take no message. ``endings`` is what `silent` says of an offer.
-    ``received`` and ``refused`` hold (session, offer) in order: what was accepted, and what was void when it was
-    read. ``details`` are the words beside a state.
+    have a turn running, those in ``unhearing`` take no message. ``endings`` are programs that ended, by offer;
+    ``ends`` what else `ended` says of one, ``quiet`` what `quiet_since` says of a session. ``resumed`` counts the
+    resumes of sessions that were told nothing since. ``received`` and ``refused`` hold (session, offer) in order: what
+    was accepted, and what was void when it was read. ``details`` are the words beside a state.
     """
 
     kind = "memory"
@@ -41,6 +46,11 @@ class MemoryAgent(PlainTyping):
         self.refused: list[tuple[str, str]] = []
         self.states: dict[str, AgentState] = {}
         self.endings: dict[str, str] = {}
+        self.ends: dict[str, Ended] = {}
+        self.quiet: dict[str, datetime] = {}
+        self.interrupted: list[str] = []
+        self.resumed: dict[str, int] = {}
+        self._resumes = 0
         self.details: dict[str, str] = {}
         self._folders: dict[str, Path] = {}
         terminal.worker, terminal.on_start = self._typed, self._started
@@ -63,9 +73,28 @@ class MemoryAgent(PlainTyping):
         set_to = AgentState.WORKING if folder.name in self.working else self.states.get(folder.name)
         return Condition(state=set_to or AgentState.STARTING, detail=self.details.get(folder.name, ""))
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return what was set for the offer."""
-        return self.endings.get(offer)
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return what was set for the offer; a session that was resumed and told nothing since says so."""
+        if folder.name in self.resumed:
+            key, words = f"resumed-{self.resumed[folder.name]}", "its session was started again"
+            return Ended(how=End.RESTARTED, key=key, at=LONG_AGO, words=words)
+        if offer in self.endings:
+            return Ended(how=End.PROGRAM, key=offer, at=LONG_AGO, words=self.endings[offer])
+        return self.ends.get(offer)
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return what was set for the session."""
+        return self.quiet.get(folder.name)
+
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """End the turn of a session in ``quiet``."""
+        if console.name not in self.quiet:
+            return False
+        about_to()
+        self.quiet.pop(console.name)
+        self.working.discard(console.name)
+        self.interrupted.append(console.name)
+        return True
 
     def line(self, offer: str, task_file: Path) -> str:
         """Return the task line."""
@@ -89,8 +118,12 @@ class MemoryAgent(PlainTyping):
 
     def _started(self, name: str, started: Started) -> None:
         self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
+        if "--resume" in started.argv:
+            self._resumes += 1
+            self.resumed[name] = self._resumes
 
     def _typed(self, name: str, text: str) -> None:
+        self.resumed.pop(name, None)
         task = re.fullmatch(r"task (\S+) (.+)", text)
         folder = self._folders.get(name)
         if not task or not folder or not self.accepts:

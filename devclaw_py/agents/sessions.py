@@ -7,9 +7,9 @@ from contextlib import suppress
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import Look, LookStatus
-from devclaw_py.agents.speaking import Speaking
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.agents.turn import files_of, turn
+from devclaw_py.agents.urging import Urging
 from devclaw_py.errors import SessionFailed, WorkerBusy
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.terminals import processes
@@ -20,7 +20,7 @@ POLL_S = 0.02
 OVER = (LookStatus.ABSENT, LookStatus.DEAD)
 
 
-class Sessions(Speaking):
+class Sessions(Urging):
     """The worker sessions of one workspace.
 
     A session has a lock of its own, held while anything is typed into it, while it is started and while it is
@@ -66,6 +66,16 @@ class Sessions(Speaking):
             return
         with self._typing(name):
             self._end(name)
+
+    def end(self, name: str) -> None:
+        """Stop the session at once, whoever is typing into it; what it last showed is kept.
+
+        Raises:
+            SessionFailed: it could not be stopped.
+        """
+        with suppress(SessionFailed):
+            self.save_screen(name)
+        self._end(name)
 
     def leave(self, name: str) -> None:
         """Stop a session that is of no use, but not one that asks a person something: the answer makes it useful.

@@ -13,6 +13,7 @@ from typing import Any
 from devclaw_py import catalogue
 from devclaw_py.app import App, open_app
 from devclaw_py.demo import command, sample, story
+from devclaw_py.demo.cast import Cast
 from devclaw_py.demo.hub import TOKEN, Hub, publish
 from devclaw_py.demo.repository import BASE, make_repository
 from devclaw_py.errors import ConfigError, ProjectBusy
@@ -39,18 +40,6 @@ class Tracker(StrEnum):
 
     LOCAL = "local"
     GITHUB = "github"
-
-
-class Speed(StrEnum):
-    """How long the workers wait between two steps."""
-
-    NORMAL = "normal"
-    FAST = "fast"
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds before each step of a worker."""
-        return 1.1 if self is Speed.NORMAL else 0.0
 
 
 def choose_folder(wanted: Path | None) -> Path:
@@ -110,7 +99,7 @@ def check_machine() -> None:
         )
 
 
-def prepare(folder: Path, speed: Speed, environ: Mapping[str, str], hub: Hub | None = None) -> App:
+def prepare(folder: Path, cast: Cast, hub: Hub | None = None) -> App:
     """Make the repository, the workspace, its project and its issues, and return the workspace's hands.
 
     With a ``hub`` the issues are there, and the work goes through its requests.
@@ -119,17 +108,15 @@ def prepare(folder: Path, speed: Speed, environ: Mapping[str, str], hub: Hub | N
         ConfigError, RepositoryError: something could not be made.
     """
     make_repository(folder / sample.NAME)
-    settings, lives = _settings(folder, speed), {"provider": "local"}
+    settings, lives = _settings(folder, cast), {"provider": "local"}
     if hub is not None:
         publish(folder / sample.NAME, folder / REMOTE)
         hub.make_repository(folder / REMOTE)
         files.write(folder / TOKEN_FILE, TOKEN.encode(), mode=files.PRIVATE)
-        settings += _forge(hub)
+        settings += "\n" + _forge(hub)
         lives = {"provider": "github", "remote": hub.address}
     files.write(folder / config.FILE, settings.encode())
-    # The person's own settings and tokens are for another workspace.
-    clean = {name: value for name, value in environ.items() if not name.startswith(config.PREFIX)}
-    app = open_app(folder, config.load(folder, clean).settings, environ=clean)
+    app = open_app(folder, config.load(folder, cast.environ).settings, environ=cast.environ)
 
     done(app, "devclaw_setup")
     done(
@@ -147,40 +134,25 @@ def prepare(folder: Path, speed: Speed, environ: Mapping[str, str], hub: Hub | N
     return app
 
 
-def _settings(folder: Path, speed: Speed) -> str:
-    worker = command.module("devclaw_py.demo.worker", "--pause", str(speed.pause_s), "--", *command.devclaw())
+def _settings(folder: Path, cast: Cast) -> str:
     teller = command.module("devclaw_py.demo.teller", str(folder / CHAT))
+    sections: dict[str, dict[str, object]] = {
+        "agent": cast.agent.model_dump(exclude_defaults=True, mode="json") | {"kind": cast.agent.kind},
+        "notify": {"kind": "command", "argv": teller},
+        "limits": {"sessions": SESSIONS},
+    }
+    return "\n".join(line for name, keys in sections.items() for line in _section(name, keys))
+
+
+def _section(name: str, keys: Mapping[str, object]) -> list[str]:
     # JSON's strings and lists are TOML's, as long as no letter is written as a pair of surrogates.
-    program, argv = (json.dumps(words, ensure_ascii=False) for words in (worker, teller))
-    return "\n".join(
-        [
-            "[agent]",
-            'kind = "scripted"',
-            f"program = {program}",
-            "",
-            "[notify]",
-            'kind = "command"',
-            f"argv = {argv}",
-            "",
-            "[limits]",
-            f"sessions = {SESSIONS}",
-            "",
-        ]
-    )
+    return [f"[{name}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()), ""]
 
 
 def _forge(hub: Hub) -> str:
     # The emulated GitHub has no limits, and a demo is in a hurry.
-    return "\n".join(
-        [
-            "[github]",
-            f"hosts = [{json.dumps(hub.web)}]",
-            f"token_file = {json.dumps(TOKEN_FILE)}",
-            "writes_per_minute = 100000",
-            "writes_per_hour = 1000000",
-            "",
-        ]
-    )
+    keys = {"hosts": [hub.web], "token_file": TOKEN_FILE, "writes_per_minute": 100_000, "writes_per_hour": 1_000_000}
+    return "\n".join(_section("github", keys))
 
 
 def done(app: App, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - a tool's arguments are JSON

@@ -98,6 +98,19 @@ class Integration(StrEnum):
     WORKER = "worker"
 
 
+class Mode(StrEnum):
+    """What a project gives to its workers unattended. A person's own pickup is never held back.
+
+    PAUSED: nothing; what is at work goes on. DRAINING: what was begun is brought to its end, nothing new is begun.
+    STOPPED: nothing, and its workers are put to rest.
+    """
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+
+
 class SessionAction(StrEnum):
     """What was done to have a session ready."""
 

@@ -142,6 +142,16 @@ class WebhookSettings(Section):
     ignore: tuple[Word, ...] = Field((), description="Accounts whose events start nothing: the one devclaw acts as.")
 
 
+class HeartbeatSettings(Section):
+    """What goes on without a call."""
+
+    every_s: Seconds = Field(60, description="Between two ticks; events and webhooks wake it earlier.")
+    dispatch: bool = Field(True, description="Whether waiting tasks are handed out; off: only what follows a report.")
+    project_execution: Literal["parallel", "sequential"] = Field(
+        "parallel", description="Whether several projects may be at work at once."
+    )
+
+
 class AuditSettings(Section):
     """The audit log's files."""
 
@@ -157,6 +167,7 @@ class Settings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()
     notify: NotifySettings = NotifySettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
     audit: AuditSettings = AuditSettings()
     github: GitHubSettings = GitHubSettings()
     gitlab: GitLabSettings = GitLabSettings()

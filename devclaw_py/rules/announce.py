@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
-from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
+from devclaw_py.model.pipeline import Integration, Mode, Result, Role, SessionAction, State, Tier
 from devclaw_py.model.task import TaskRef
 
 SUMMARY_CHARS = 300
@@ -115,6 +116,20 @@ def project_changed(name: str, changes: Mapping[str, tuple[str, str]]) -> Announ
     return Announcement(emoji="🛠️", text=f'Project "{name}": {listed or "nothing changed"}')
 
 
+MODES = {
+    Mode.RUNNING: ("▶️", "goes on: waiting tasks are handed out"),
+    Mode.PAUSED: ("⏸️", "is paused: nothing more is handed out, what is at work goes on"),
+    Mode.DRAINING: ("🪣", "drains: what was begun is brought to its end, nothing new is begun"),
+    Mode.STOPPED: ("⏹️", "is stopped: its workers rest, their work is kept"),
+}
+
+
+def mode_changed(name: str, mode: Mode) -> Announcement:
+    """Tell what a project does from now on without being asked."""
+    emoji, words = MODES[mode]
+    return Announcement(emoji=emoji, text=f'Project "{name}" {words}.')
+
+
 def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) -> Announcement:
     """Tell what devclaw_setup wrote; ``kept`` are the backups of what stood there."""
     files = f": {', '.join(written)}" if written else "; every file stood already"
@@ -165,6 +180,26 @@ def conflict(task: TaskRef, role: Role, found: State | str | None) -> Announceme
 def released(task: TaskRef, role: Role, reason: str) -> Announcement:
     """Tell that a worker lost its task without a report."""
     return Announcement(emoji="👋", text=f"{role.upper()} left #{task.number}: {_sentence(reason)}", task=task)
+
+
+def parked(task: TaskRef, role: Role, until: datetime) -> Announcement:
+    """Tell that the workers' account has reached its usage limit."""
+    text = f"{role.upper()} rests on {_named(task)}: the usage limit is reached until {until:%Y-%m-%d %H:%M} UTC."
+    note = "No task is given to a worker until then; it goes on by itself."
+    return Announcement(emoji="⏸️", text=text, task=task, notes=(note,))
+
+
+def stalled(task: TaskRef, role: Role, why: str) -> Announcement:
+    """Tell that a turn without a sign of work was ended."""
+    text = f"{role.upper()} was stuck on {_named(task)}: {_sentence(why)} It is told to go on."
+    return Announcement(emoji="⏱️", text=text, task=task)
+
+
+def needs_help(task: TaskRef, role: Role, why: str, where: str) -> Announcement:
+    """Tell that a worker does not go on by itself; ``where`` is what ``devclaw attach`` is given."""
+    text = f"{role.upper()} has not reported {_named(task)} and needs a person: {_sentence(why)}"
+    note = f"Look with devclaw attach {where}; session_send tells it to go on."
+    return Announcement(emoji="🆘", text=text, task=task, notes=(note,))
 
 
 def _named(task: TaskRef) -> str:

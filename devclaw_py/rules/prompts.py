@@ -64,6 +64,31 @@ def reporting(role: Role, *, issue: int, attempt: int) -> str:
     )
 
 
+def reminder(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told whose turn ended by itself and that has not reported."""
+    return (
+        f"Your turn has ended, and task #{issue}, attempt {attempt}, has no report. {_rest(task_file)} "
+        "If you cannot go on, report blocked and say why."
+    )
+
+
+def go_on(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told whose turn was cut off through no fault of its own."""
+    return f"Your turn at task #{issue}, attempt {attempt}, was cut off. {_rest(task_file)}"
+
+
+def told_again(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told that has lost its conversation in the middle of a task."""
+    return (
+        f"This conversation is new, and you hold task #{issue}, attempt {attempt}. Its message is in `{task_file}`: "
+        "read it, see what is done in the worktree already, do the rest, and report with task_complete as it says."
+    )
+
+
+def _rest(task_file: str) -> str:
+    return f"Do what is left to do, as the task's message in `{task_file}` says, then report with task_complete."
+
+
 def task_message(
     *,
     project: str,

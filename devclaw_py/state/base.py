@@ -10,7 +10,17 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
 from devclaw_py.model.project import Project
 
 
@@ -127,6 +137,14 @@ class Journal(Protocol):
 
     def change_attempt(self, change: AttemptChange) -> None:
         """Write what was learnt of an attempt, whatever else became of it meanwhile."""
+        ...
+
+    def follow(self, following: Following) -> bool:
+        """Write what is done about an attempt, with its audit lines and announcements, in one transaction.
+
+        Returns False, and writes nothing, when the attempt has ended or has a report, or when something else was
+        done about it since it was read.
+        """
         ...
 
     def set_lined(self, op: str) -> None:

@@ -12,8 +12,18 @@ from pydantic import BaseModel
 
 from devclaw_py.errors import Internal, IssueClaimed
 from devclaw_py.kernel.clock import Clock, timestamp
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
-from devclaw_py.state.claims import claimed, clash, reported
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
+from devclaw_py.state.claims import claimed, clash, followed, reported
 from devclaw_py.state.database import Database
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -81,6 +91,17 @@ class SqliteJournal:
         """Write what was learnt of an attempt, whatever else became of it meanwhile."""
         with self._database.transaction() as connection:
             _change_attempt(connection, change)
+
+    def follow(self, following: Following) -> bool:
+        """Write what is done about an attempt in one transaction; False when that is no longer called for."""
+        with self._database.transaction() as connection:
+            attempt = followed(following, _attempts(connection, following.group_id, following.issue))
+            if attempt is None:
+                return False
+            _put_attempt(connection, attempt)
+            _queue(connection, following.outbox)
+            _queue_lines(connection, following.lines)
+        return True
 
     def set_lined(self, op: str) -> None:
         """Note that the call of an open operation has its audit line; a closed one is no error."""

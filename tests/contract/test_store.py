@@ -21,7 +21,18 @@ from devclaw_py.errors import (
 )
 from devclaw_py.kernel.clock import Clock, SystemClock, VirtualClock
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.following import Followed
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
 from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
@@ -84,6 +95,10 @@ def attempt(number: int = 1, **more: Any) -> Attempt:
         started=NOW,
         **more,
     )
+
+
+def following(number: int) -> Following:
+    return Following(group_id=GROUP, issue=42, number=1, followed=Followed(number=number))
 
 
 def report_intent(op: str = "r1", number: int = 1) -> Intent:
@@ -386,6 +401,34 @@ class TestReports:
 
 
 class TestTheRest:
+    def test_of_two_that_follow_up_the_same_attempt_one_is_written(self, store: Store) -> None:
+        store.journal.save_attempt(attempt())
+        first = following(1)
+
+        assert store.journal.follow(first)
+        assert not store.journal.follow(first)
+        assert store.journal.follow(following(2))
+
+        (found,) = store.journal.attempts(GROUP, 42)
+        assert found.followed == Followed(number=2)
+
+    @pytest.mark.parametrize("over", [{"ended": NOW}, {"report": DONE}])
+    def test_an_attempt_that_is_over_is_not_followed_up(self, store: Store, over: dict[str, Any]) -> None:
+        store.journal.save_attempt(attempt(**over))
+
+        assert not store.journal.follow(following(1))
+        assert store.journal.outbox(GROUP) == []
+
+    def test_following_up_queues_its_line_and_its_announcement_once(self, store: Store) -> None:
+        store.journal.save_attempt(attempt())
+        row = OutboxRow(key="k", group_id=GROUP, announcement=Announcement(emoji="x", text="y"), at=NOW)
+        line = AuditLine(ts=NOW, event="worker_reminded", op="op9", caller="heartbeat")
+
+        for number in (1, 1, 2):
+            store.journal.follow(following(number).model_copy(update={"outbox": (row,), "lines": (line,)}))
+
+        assert (len(store.journal.outbox(GROUP)), len(store.journal.queued_lines())) == (1, 1)
+
     def test_the_next_attempt_is_one_more_than_any_known(self, store: Store) -> None:
         assert store.journal.next_attempt(GROUP, 42) == 1
         store.journal.save_attempt(attempt(4))

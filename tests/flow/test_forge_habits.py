@@ -31,6 +31,17 @@ def test_a_comment_on_a_locked_issue_is_refused(office: Office) -> None:
     assert office.refused("task_comment", issueId=issue, body="Hello") == "tracker_denied"
 
 
+def test_a_reopened_issue_that_carries_done_is_left_to_people(office: Office) -> None:
+    issue = office.tracker.seed("An issue", labels=["Done"])
+
+    for _ in range(3):
+        assert office.done("session_health", autoFix=True)["issues"] == []
+
+    assert office.states(issue) == (State.DONE,)
+    assert not office.tracker.get(issue).closed
+    assert office.refused("task_pickup", issueId=issue, role="dev") == "wrong_state"
+
+
 class Lagging(MemoryTracker):
     """Makes things and does not say so, and lists them from the second look on."""
 

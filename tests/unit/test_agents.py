@@ -13,6 +13,7 @@ from devclaw_py.agents.scripted import ScriptedAgent
 from devclaw_py.agents.surroundings import session_limit
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Severity
+from devclaw_py.model.following import End
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.terminals.base import TerminalSession
@@ -87,6 +88,9 @@ def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
     assert scripted("true").state(tmp_path, session, lambda: "") == Condition(state=state)
 
 
+PANE = TerminalSession(name="shop-dev-medior", alive=True)
+
+
 @pytest.mark.parametrize(
     ("record", "words"),
     [
@@ -98,11 +102,13 @@ def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
 )
 def test_how_a_turn_ended_is_told_in_words(tmp_path: Path, record: str, words: str) -> None:
     mailbox.make(tmp_path)
-    assert scripted("true").silent(tmp_path, "1.2") is None
+    assert scripted("true").ended(tmp_path, PANE, "1.2") is None
 
     (tmp_path / mailbox.EVENTS / "ended-1.2.json").write_text(record)
 
-    assert scripted("true").silent(tmp_path, "1.2") == words
+    ended = scripted("true").ended(tmp_path, PANE, "1.2")
+    assert ended is not None
+    assert (ended.how, ended.words) == (End.PROGRAM, words)
 
 
 def test_a_notice_cannot_pose_as_a_task() -> None:

@@ -234,5 +234,8 @@ def test_how_a_task_ended_is_known_by_its_own_line(session: Session) -> None:
     session.tell("UserPromptSubmit", 9, prompt=session.agent.line("4.1", session.folder / "tasks" / "4.1.md"))
     session.tell("Stop", 8, last_assistant_message="ready")
 
-    assert session.agent.silent(session.folder, "4.1") == ("its turn ended without a report; its last words: ready")
-    assert session.agent.silent(session.folder, "4.2") is None
+    pane = TerminalSession(name="shop-dev-medior", alive=True)
+    ended = session.agent.ended(session.folder, pane, "4.1")
+    assert ended is not None
+    assert ended.words == "its turn ended without a report; its last words: ready"
+    assert session.agent.ended(session.folder, pane, "4.2") is None

@@ -6,20 +6,33 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
-from devclaw_py.agents.claude import checkup, conversation, delivery, events, launch, presence, screen, states
+from devclaw_py.agents.claude import (
+    checkup,
+    conversation,
+    delivery,
+    endings,
+    events,
+    launch,
+    presence,
+    progress,
+    screen,
+    states,
+)
 from devclaw_py.agents.claude.states import Reading
 from devclaw_py.agents.console import Console
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.following import Ended
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.rules.speech import harmless
 from devclaw_py.rules.worker_mcp import READY
-from devclaw_py.terminals.base import TerminalSession
+from devclaw_py.terminals.base import Key, TerminalSession
 
 LOG = "states.log"
 # A start takes a second; before that the screen says nothing that is worth a question to the terminal.
@@ -30,6 +43,8 @@ IDLE_S = 5.0
 POLL_S = 0.02
 # What is pasted stays free of the mark of pasted text up to 800 characters.
 LINE_CHARS = 700
+# An answer that comes in changes its count of tokens several times in so long.
+STILL_S = 3.0
 
 
 class ClaudeAgent:
@@ -93,11 +108,37 @@ class ClaudeAgent:
         if found is None and not told and now - kept.started >= QUIET_START_S:
             asking = _asking(screen(), long=now - kept.started >= LONG_START_S)
         connected = (folder / READY).exists()
-        return states.fold(told, found, now=now, asking=asking, connected=connected)
+        usage = mailbox.read_record(folder / progress.USAGE)
+        return states.fold(told, found, now=now, asking=asking, connected=connected, usage=usage)
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return how the turn of the offer ended; for a session that is idle."""
-        return states.ending(events.read(folder), self.line(offer, folder / mailbox.TASKS / f"{offer}.md"))
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return how the newest turn since the offer was accepted ended; for a session that is idle."""
+        kept = conversation.load(folder)
+        found = presence.read(Path(kept.config), session.pid) if kept and session.pid else None
+        accepted = None
+        with suppress(OSError):
+            # Renaming it is what accepted it, and the time of that is the change of its entry.
+            accepted = (folder / mailbox.ACCEPTED / offer).stat().st_ctime
+        return endings.ended(
+            events.read(folder),
+            self.line(offer, folder / mailbox.TASKS / f"{offer}.md"),
+            accepted=accepted,
+            idle_since=found.since if found else 0.0,
+            full=kept is not None and progress.is_full(kept.transcript),
+            usage=mailbox.read_record(folder / progress.USAGE),
+        )
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return when a session that says it works last wrote anything; None while a tool runs or a person is asked."""
+        kept = conversation.load(folder)
+        if kept is None or session.pid is None:
+            return None
+        found = presence.read(Path(kept.config), session.pid)
+        last = endings.newest_turn(events.read(folder, since=kept.started))
+        open_turn = last is not None and last.name in states.OPEN
+        if found is None or found.status != "busy" or not open_turn or progress.tools(session.pid):
+            return None
+        return datetime.fromtimestamp(progress.last_sign(folder, kept), UTC)
 
     def line(self, offer: str, task_file: Path) -> str:
         """Return the line that names the task file; the hook knows it by its first words."""
@@ -140,6 +181,19 @@ class ClaudeAgent:
         if self._condition(console).state not in (AgentState.IDLE, AgentState.WORKING):
             raise SessionFailed(f"{console.name} cannot be told anything now")
         delivery.put(console, line)
+
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """Press Escape once, unless the screen's count of tokens moves; the conversation stays, the turn ends."""
+        before = console.terminal.screen(console.name)
+        console.clock.sleep(STILL_S)
+        session, after = console.terminal.find(console.name), console.terminal.screen(console.name)
+        if session is None or self.quiet_since(console.folder, session) is None:
+            return False
+        if progress.counted(before) != progress.counted(after):
+            return False
+        about_to()
+        console.terminal.press(console.name, Key.ESCAPE)
+        return True
 
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's from the box; a person's words stay."""

@@ -11,8 +11,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from devclaw_py.demo.prepare import Speed, Tracker, check_machine, choose_folder
-from devclaw_py.demo.run import run
+from devclaw_py.demo.cast import Player, Speed, find_program
+from devclaw_py.demo.prepare import Tracker, check_machine, choose_folder
+from devclaw_py.demo.run import Play, run
+from devclaw_py.demo.summary import Summary
 from devclaw_py.errors import DevClawError
 from devclaw_py.faces.cli.demo_board import Lines, Moving
 from devclaw_py.kernel.config import FILE, socket_name
@@ -32,6 +34,12 @@ def demo(
         Path | None,
         typer.Option("--dir", metavar="PATH", help="An empty folder for it; left out: a new temporary one."),
     ] = None,
+    agent: Annotated[
+        Player,
+        typer.Option(
+            help="scripted: the workers are programs. claude: they are your Claude Code, with a stand-in for the model."
+        ),
+    ] = Player.SCRIPTED,
     speed: Annotated[
         Speed, typer.Option(help="normal: the workers wait between their steps, so that you can follow. fast: not.")
     ] = Speed.NORMAL,
@@ -43,25 +51,23 @@ def demo(
         bool, typer.Option("--keep-sessions", help="Leave the workers' tmux sessions running at the end.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Give up after so long, and say what hangs.")
-    ] = 120,
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Give up after so long, and say what hangs; left out: 120, with --agent claude 300.",
+        ),
+    ] = None,
 ) -> None:
     """Show the pipeline at work: three issues of a small repository go from To Do to Done by real tmux workers."""
     console = Console(markup=False, emoji=False, highlight=False)
     where: Path | None = None
     try:
         check_machine()
+        find_program(agent, os.environ)
         where = choose_folder(folder)
-        with Moving(console) if console.is_terminal else Lines(console) as show:
-            found = run(
-                where,
-                speed=speed,
-                limit_s=time_limit,
-                keep_sessions=keep_sessions,
-                show=show,
-                environ=os.environ,
-                tracker=tracker,
-            )
+        play = Play(where, agent, speed, time_limit or agent.limit_s, keep_sessions, tracker)
+        found = _played(console, play)
     except (DevClawError, NotAnswered) as error:
         _complain(error, where)
         raise typer.Exit(error.exit_code if isinstance(error, DevClawError) else 3) from None
@@ -72,6 +78,11 @@ def demo(
     for line in (*found.lines(), *([f"  {_end_command(found.workspace)}"] if keep_sessions else [])):
         console.print(Text(line), soft_wrap=True)
     raise typer.Exit(0 if found.ok else 1)
+
+
+def _played(console: Console, play: Play) -> Summary:
+    with Moving(console) if console.is_terminal else Lines(console) as show:
+        return run(play, show=show, environ=os.environ)
 
 
 def _complain(error: DevClawError | NotAnswered, where: Path | None) -> None:

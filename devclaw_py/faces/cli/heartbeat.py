@@ -76,6 +76,9 @@ def lines_of(visit: Visit) -> list[str]:
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
+    for done in visit.urged:
+        what = done["did"].removeprefix("worker_").replace("_", " ")
+        lines.append(f"{visit.project}: {done['role']} on #{done['issueId']} was {what}: {done['why']}")
     for outcome in visit.followed:
         what = f"{visit.project}: pickup of #{outcome['issueId']} by {outcome['role']}"
         if outcome["dispatched"]:

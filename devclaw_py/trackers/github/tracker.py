@@ -41,6 +41,11 @@ class GitHubTracker:
         self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt)
         self._round: tuple[list[Task], set[str]] | None = None
 
+    @property
+    def swaps(self) -> bool:
+        """False: GitHub has no write that changes two labels and tells whether the first was there."""
+        return False
+
     def where(self) -> str:
         """Return the tracker's name for messages."""
         return f"{self._forge.path} on {self._client.where}"
@@ -119,6 +124,11 @@ class GitHubTracker:
         self._round = None
         label = self._spelled(one_line(label))
         return self._names(self._add(number, [label] if state_of(label) is None else [label, MANAGED]))
+
+    def swap(self, number: int, source: str, target: str) -> frozenset[str]:
+        """Take one label off and add another: two writes here."""
+        self.take(number, source)
+        return self.put(number, target)
 
     def comment(self, number: int, body: str) -> Comment:
         """Add a comment; what GitHub finds too long is shortened in the midst of it.

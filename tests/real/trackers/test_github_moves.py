@@ -196,7 +196,7 @@ def test_a_transferred_issue_is_nobodys_and_the_other_repository_is_left_alone(
     )
 
     for ask in (lambda: tracker.take(issue, "To Do"), lambda: tracker.put(issue, "x"), lambda: tracker.get(issue)):
-        with pytest.raises(TransferredTask):
+        with pytest.raises(TransferredTask, match="was transferred"):
             ask()
 
     assert [line for line in github.proxy.lines() if "999" in line] == []
