@@ -276,11 +276,13 @@ def make_forges(workspace: Path, settings: Settings, clock: Clock) -> Forges:
     return Forges(keyring, workspace / "memory" / "forges", clock, 1.0, closed, ask=lambda address: None)
 
 
-def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None) -> Office:
-    """Build an office in an empty folder."""
+def make_office(
+    workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None, swaps: bool = False
+) -> Office:
+    """Build an office in an empty folder; with ``swaps`` its tracker moves an issue in one write, as GitLab does."""
     clock, terminal = VirtualClock(), MemoryTerminal()
     settings = settings or Settings()
-    agent, tracker, work = MemoryAgent(terminal), MemoryTracker("shop", clock=clock), MemoryWork()
+    agent, tracker, work = MemoryAgent(terminal), MemoryTracker("shop", clock=clock, swaps=swaps), MemoryWork()
     more: dict[str, MemoryTracker] = {}
 
     def open_tracker(project: Project) -> MemoryTracker:

@@ -159,7 +159,7 @@ def _wait_with_label(app: App, intent: Intent, waits: Waits) -> Intent:
     # Noted first: whoever is stopped in between asks at the next try whether the label is there.
     note(app, intent.knowing(labelBack=True))
     try:
-        move.put(tracker_of(app, intent), *source_of(intent))
+        move.give_back(tracker_of(app, intent), *source_of(intent))
     except (Moved, UnknownTask) as error:
         return _beaten(intent, error)
     raise waits
@@ -210,17 +210,20 @@ def _put(app: App, intent: Intent) -> Intent:
     if is_conflict(intent):
         return intent
     try:
-        move.put(tracker_of(app, intent), *target_of(intent))
+        move.put(tracker_of(app, intent), *target_of(intent), source=source_of(intent)[1])
     except (Moved, UnknownTask) as error:
         return _beaten_late(intent, error)
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
+    issue, source = source_of(intent)
+    _, target = target_of(intent)
     try:
-        return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+        happened = move.put_happened(tracker_of(app, intent), issue, source=source, target=target, since=intent.at)
     except UnknownTask as error:
         return _beaten_late(intent, error)
+    return intent if happened else None
 
 
 def _beaten_late(intent: Intent, error: Moved | UnknownTask) -> Intent:

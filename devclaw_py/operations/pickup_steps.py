@@ -130,12 +130,15 @@ def _taken(app: App, intent: Intent) -> Intent | None:
 
 
 def _put(app: App, intent: Intent) -> Intent:
-    move.put(tracker_of(app, intent), *target_of(intent))
+    move.put(tracker_of(app, intent), *target_of(intent), source=source_of(intent)[1])
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
-    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    issue, source = source_of(intent)
+    _, target = target_of(intent)
+    happened = move.put_happened(tracker_of(app, intent), issue, source=source, target=target, since=intent.at)
+    return intent if happened else None
 
 
 def _put_back(app: App, intent: Intent) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.pipeline import Provider
 from devclaw_py.trackers.forges import Entry, Gate
@@ -11,10 +13,16 @@ def open_gate(entry: Entry) -> Gate:
     """Return the gate of a forge.
 
     Raises:
-        ConfigError: this version has no adapter for it.
+        ConfigError: its library is not installed.
     """
+    if find_spec(entry.provider.value) is None:  # both libraries are imported under their forge's name
+        raise ConfigError(
+            f"the library for {entry.provider} is not installed", hint=f"pip install 'devclaw-py[{entry.provider}]'"
+        )
     if entry.provider is Provider.GITHUB:
         from devclaw_py.trackers.github.gate import GitHubGate
 
         return GitHubGate(entry)
-    raise ConfigError(f"this version has no adapter for {entry.provider}", hint="register with provider local")
+    from devclaw_py.trackers.gitlab.gate import GitLabGate
+
+    return GitLabGate(entry)

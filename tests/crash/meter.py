@@ -29,7 +29,7 @@ class Meter:
     def watch(self, port: str, adapter: object) -> Any:
         """Count an adapter's calls from now on, and return it."""
         for name in dir(PORTS[port][0]):
-            if not name.startswith("_"):
+            if not name.startswith("_") and callable(getattr(adapter, name)):
                 setattr(adapter, name, self._metered(port, name, getattr(adapter, name)))
         return adapter
 

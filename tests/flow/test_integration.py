@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -13,7 +14,7 @@ from devclaw_py.model.pipeline import Integration, State
 from devclaw_py.model.request import Checks, Request, RequestState, Review
 from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.work.memory import MemoryRepo
-from tests.conftest import Flaky, Office
+from tests.conftest import Flaky, Office, make_office
 
 URL = "memory://shop/requests/1"
 
@@ -54,8 +55,10 @@ class Shop:
         return flaky
 
 
-@pytest.fixture
-def shop(office: Office) -> Shop:
+@pytest.fixture(params=[False, True], ids=["take-and-put", "swap"])
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Shop:
+    """The shop on a forge that moves labels as GitHub does, and on one that moves them as GitLab does."""
+    office = make_office(tmp_path, swaps=request.param)
     return Shop(office, office.on_forge())
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from devclaw_py.errors import CommentRefused, TrackerAuth, TrackerDenied, TrackerError, TrackerUnavailable
+from devclaw_py.trackers.forge.reply import Reply, next_page
 from devclaw_py.trackers.github.refusals import error_for, paused_until
-from devclaw_py.trackers.github.reply import Reply, next_page
 from devclaw_py.trackers.text import fitting
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ from devclaw_py.model.finding import Finding
 from devclaw_py.model.project import Forge
 from devclaw_py.trackers.auth import Kind
 from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.forges import Entry
 from devclaw_py.trackers.github import rights
-from devclaw_py.trackers.github.budget import Pace
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.installation import Installation
 from devclaw_py.trackers.github.labels import labels_of

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from devclaw_py.model.project import Forge
 from devclaw_py.model.request import Checks, Request, RequestState, Review
 from devclaw_py.rules.requests import disarmed
-from devclaw_py.trackers.github.budget import Spend
-from devclaw_py.trackers.github.client import Client, segments
+from devclaw_py.trackers.forge.budget import Spend
+from devclaw_py.trackers.forge.client import segments
+from devclaw_py.trackers.forge.reply import Reply
+from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.refusals import message_of
-from devclaw_py.trackers.github.reply import Reply
 from devclaw_py.trackers.github.request_shapes import (
     RawCheckRuns,
     RawMerge,

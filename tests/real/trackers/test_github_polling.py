@@ -10,7 +10,7 @@ from devclaw_py.errors import InvalidArguments
 from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.model.pipeline import State
 from devclaw_py.rules.labels import COLOURS
-from devclaw_py.trackers.github import poll
+from devclaw_py.trackers.forge import poll
 from devclaw_py.trackers.github.tracker import GitHubTracker
 from tests.forge.emulated import GitHub
 from tests.forge.proxy import Answer, Fault, said
