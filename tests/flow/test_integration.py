@@ -561,3 +561,17 @@ def test_an_issue_closed_before_qa_is_done_if_the_forge_has_merged_its_work(
     shop.office.done("session_health", autoFix=True)
 
     assert shop.office.states(issue) == (state,)
+
+
+def test_new_work_after_a_workers_own_merge_is_pushed_and_requested_anew(shop: Shop) -> None:
+    shop.office.change(integration=Integration.WORKER)
+    issue = shop.office.testing()
+    shop.requests.human_merges(1)
+    shop.office.done("task_complete", role="qa", result="fail", summary="No")
+    shop.office.done("task_pickup", issueId=issue, role="dev")
+    newer = shop.office.commit(issue)
+
+    answer = shop.office.done("task_complete", role="dev", result="done")
+
+    assert answer["request"]["number"] == 2
+    assert shop.remote[shop.office.branch(issue)] == newer
