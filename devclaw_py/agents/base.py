@@ -17,6 +17,7 @@ from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.following import Ended
 from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.terminals.base import TerminalSession
 
 
@@ -34,6 +35,27 @@ class Condition(Value):
 
     state: AgentState
     detail: str = ""
+
+
+class Context(Value):
+    """How much of its context the session's conversation uses.
+
+    ``used`` is a share of 1, or None when that is not known. ``current`` is False while a turn has ended that the
+    figure may not have in it. ``former`` are the conversations, oldest first, in whose place devclaw began this one.
+    """
+
+    conversation: str
+    used: float | None = None
+    current: bool = True
+    former: tuple[str, ...] = ()
+
+
+class Compaction(StrEnum):
+    """What became of an attempt to compact a conversation."""
+
+    DONE = "done"
+    FAILED = "failed"
+    ENDLESS = "endless"
 
 
 class Workplace(Value):
@@ -164,6 +186,26 @@ class Agent(Protocol):
 
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's that was left in the input; a session that is gone is no error."""
+        ...
+
+    def context(self, folder: Path) -> Context | None:
+        """Return how full the session's conversation is; None for a kind that has none, or before it began."""
+        ...
+
+    def compact(self, console: Console, limit_s: float) -> Compaction:
+        """Have the conversation of an idle session made shorter, and wait up to ``limit_s`` for it to be idle again.
+
+        ``FAILED`` leaves an idle session with its conversation as it was; of an ``ENDLESS`` one nothing is known.
+        Raises as `submit`; the session may also have ended meanwhile.
+        """
+        ...
+
+    def meter(self, folder: Path) -> Meter | None:
+        """Return where the session's record of usage stands now; None where there is none."""
+        ...
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Count what was used between two marks of one session; what cannot be read is None in it."""
         ...
 
     def diagnose(self) -> list[Finding]:

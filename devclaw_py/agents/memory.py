@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
+from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, Launch, Workplace
 from devclaw_py.agents.console import Console, PlainTyping
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.following import End, Ended
+from devclaw_py.model.usage import Meter, TaskUsage, Tokens
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals.base import TerminalSession
 from devclaw_py.terminals.memory import MemoryTerminal, Started
@@ -33,6 +34,10 @@ class MemoryAgent(PlainTyping):
     ``ends`` what else `ended` says of one, ``quiet`` what `quiet_since` says of a session. ``resumed`` counts the
     resumes of sessions that were told nothing since. ``received`` and ``refused`` hold (session, offer) in order: what
     was accepted, and what was void when it was read. ``details`` are the words beside a state.
+
+    A session that stands in ``used`` has a conversation that is as full as it says there; ``compaction`` is what comes
+    of compacting one, and a new start without ``--resume`` begins a new one. ``spent`` is how many tokens of output
+    a conversation has cost, None when that cannot be read.
     """
 
     kind = "memory"
@@ -52,12 +57,21 @@ class MemoryAgent(PlainTyping):
         self.resumed: dict[str, int] = {}
         self._resumes = 0
         self.details: dict[str, str] = {}
+        self.used: dict[str, float | None] = {}
+        self.compaction = Compaction.DONE
+        self.compacted: list[str] = []
+        self.spent: dict[str, int | None] = {}
+        self._starts: dict[str, int] = {}
         self._folders: dict[str, Path] = {}
         terminal.worker, terminal.on_start = self._typed, self._started
 
     def launch(self, place: Workplace, *, resume: bool, base_env: Mapping[str, str]) -> Launch:
         """Start nothing that could be run elsewhere."""
         self._folders[place.session] = place.folder
+        if not resume:
+            self._starts[place.session] = self._starts.get(place.session, 0) + 1
+            if self.used.get(place.session) is not None:
+                self.used[place.session] = 0.0
         return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
 
     def can_resume(self, place: Workplace) -> bool:
@@ -111,6 +125,35 @@ class MemoryAgent(PlainTyping):
     def heard(self, folder: Path, line: str, since: float) -> bool:
         """Return False for the sessions in ``unhearing``."""
         return folder.name not in self.unhearing
+
+    def context(self, folder: Path) -> Context | None:
+        """Return what ``used`` says; conversations are named by session and number."""
+        if folder.name not in self.used:
+            return None
+        *former, now = (f"{folder.name}#{number + 1}" for number in range(self._starts[folder.name]))
+        return Context(conversation=now, used=self.used[folder.name], former=tuple(former))
+
+    def compact(self, console: Console, limit_s: float) -> Compaction:
+        """Return ``compaction``; after one that is done little of the context is used."""
+        self.compacted.append(console.name)
+        if self.compaction is Compaction.DONE:
+            self.used[console.name] = 0.05
+        return self.compaction
+
+    def meter(self, folder: Path) -> Meter | None:
+        """Return what the conversation has spent, as the size of its record."""
+        found = self.context(folder)
+        if found is None:
+            return None
+        size = self.spent.get(found.conversation, 0) or 0
+        return Meter(conversation=found.conversation, file=found.conversation, size=size, at=0, cost_usd=size / 1000)
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Return the difference as tokens of output."""
+        if self.spent.get(until.conversation, 0) is None or since.file != until.file:
+            return TaskUsage(until=until)
+        tokens = Tokens(output=until.size - since.size)
+        return TaskUsage(models={"memory": tokens}, cost_usd=tokens.output / 1000, until=until)
 
     def diagnose(self) -> list[Finding]:
         """Say that no program is run."""

@@ -20,6 +20,7 @@ import devclaw_py
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
 from devclaw_py.agents.console import PlainTyping
+from devclaw_py.agents.plain import WithoutConversation
 from devclaw_py.agents.scripted_loop import NOTICE, TASK
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Finding, Severity
@@ -33,7 +34,7 @@ LOOP = "devclaw_py.agents.scripted_loop"
 STATES = {"idle": AgentState.IDLE, "working": AgentState.WORKING}
 
 
-class ScriptedAgent(PlainTyping):
+class ScriptedAgent(WithoutConversation, PlainTyping):
     """Implements `Agent`."""
 
     kind = "scripted"

@@ -98,6 +98,14 @@ class Integration(StrEnum):
     WORKER = "worker"
 
 
+class ContextAction(StrEnum):
+    """What was done about a session's conversation before its next task."""
+
+    KEEP = "keep"
+    COMPACT = "compact"
+    FRESH = "fresh"
+
+
 class Mode(StrEnum):
     """What a project gives to its workers unattended. A person's own pickup is never held back.
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from devclaw_py.errors import Internal
 from devclaw_py.model.pipeline import Result, Role, Tier
 from devclaw_py.model.task import Comment, TaskRef
+from devclaw_py.rules import handover
+from devclaw_py.rules.handover import Earlier
 
 BODY_CHARS = 20_000
 COMMENT_CHARS = 4_000
@@ -109,6 +111,7 @@ def task_message(
     fence: str,
     fail_reason: str | None = None,
     notes: Sequence[str] = (),
+    earlier: Sequence[Earlier] = (),
     body_chars: int = BODY_CHARS,
     comment_chars: int = COMMENT_CHARS,
     newest: int = COMMENTS,
@@ -117,7 +120,8 @@ def task_message(
 
     ``comments`` are all there are, oldest first; the ``newest`` of them are carried. ``branch`` None means that qa has
     no branch to test. ``fence`` is a random word of at least 8 characters, made for this message alone. ``notes`` and
-    ``role_text`` are devclaw's own and the workspace's; everything else that people wrote is fenced.
+    ``role_text`` are devclaw's own and the workspace's; everything else that people wrote is fenced. ``earlier`` are
+    the tasks of the conversation in whose place this one was begun.
     """
     if len(fence) < FENCE_CHARS:
         raise Internal(f"a fence of {len(fence)} characters can be guessed; {FENCE_CHARS} are needed")
@@ -145,8 +149,14 @@ def task_message(
     )
     said = _comments(quoted, comments[max(0, len(comments) - newest) :], len(comments), comment_chars)
     sent_back = [] if fail_reason is None else ["", _why(role), quoted.block("QA", _visible(fail_reason), body_chars)]
+    handed_over = _earlier(quoted, earlier, body_chars)
     rules = ["", "---", "", role_text.strip()] if role_text.strip() else []
-    return "\n".join([*facts, "", asked, *said, *sent_back, *rules, "", "---", "", how_to_report.strip(), ""])
+    parts = [*facts, "", asked, *said, *sent_back, *handed_over, *rules, "", "---", "", how_to_report.strip(), ""]
+    return "\n".join(parts)
+
+
+def _earlier(quoted: _Quoting, tasks: Sequence[Earlier], limit: int) -> list[str]:
+    return ["", handover.NOTE, quoted.block("EARLIER", _visible(handover.text(tasks)), limit)] if tasks else []
 
 
 def _standing(role: Role, branch: str | None, commit: str) -> str:

@@ -22,6 +22,7 @@ from devclaw_py.model.journal import (
     Wish,
 )
 from devclaw_py.model.project import Project
+from devclaw_py.model.usage import Spending
 
 
 class Registry(Protocol):
@@ -165,6 +166,10 @@ class Journal(Protocol):
 
     def save_attempt(self, attempt: Attempt) -> None:
         """Replace one attempt by group, issue and number."""
+        ...
+
+    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
+        """Add up what the attempts used that ended from ``since`` on and before ``until``, without reading them."""
         ...
 
     def wishes(self, group_id: str | None = None) -> list[Wish]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -23,6 +23,8 @@ from devclaw_py.model.journal import (
     Report,
     Wish,
 )
+from devclaw_py.model.usage import Spending
+from devclaw_py.state import spending
 from devclaw_py.state.claims import claimed, clash, followed, reported
 from devclaw_py.state.database import Database
 
@@ -133,6 +135,11 @@ class SqliteJournal:
         with self._database.transaction() as connection:
             _put_attempt(connection, attempt)
 
+    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
+        """Add up what the attempts used that ended from ``since`` on and before ``until``."""
+        with self._database.reading() as connection:
+            return spending.between(connection, group_id, since, until)
+
     def wishes(self, group_id: str | None = None) -> list[Wish]:
         """Return waiting wishes, oldest first."""
         return self._list(Wish, "SELECT body FROM wish WHERE ?1 IS NULL OR group_id = ?1 ORDER BY seq", group_id)
@@ -241,6 +248,8 @@ def _change_attempt(connection: sqlite3.Connection, change: AttemptChange) -> No
     for attempt in _attempts(connection, change.group_id, change.issue):
         if attempt.number == change.number:
             _put_attempt(connection, change.applied(attempt))
+            if change.usage is not None and change.ended is not None:
+                spending.put(connection, change, change.usage, change.ended)
 
 
 def _put_wish(connection: sqlite3.Connection, wish: Wish) -> None:

@@ -36,6 +36,7 @@ from devclaw_py.model.journal import (
 from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
+from devclaw_py.model.usage import Spending, TaskUsage, Tokens
 from devclaw_py.state.base import Store
 from devclaw_py.state.files import FilesStore
 from devclaw_py.state.flush import flush_lines
@@ -518,6 +519,48 @@ class TestLocks:
             raise KeyError
         with store.hold("project:-1", wait_s=0, holder="y"):
             pass
+
+
+def ended(number: int, usage: TaskUsage | None, at: datetime = NOW) -> AttemptChange:
+    return AttemptChange(group_id=GROUP, issue=42, number=number, ended=at, reason="done", usage=usage)
+
+
+SOME = TaskUsage(
+    models={"a": Tokens(input=1, output=2, cache_read=3, cache_creation=4), "b": Tokens(output=5)}, cost_usd=0.5
+)
+
+
+def test_what_attempts_used_adds_up_over_a_span_of_time(store: Store) -> None:
+    for number, at in ((1, NOW), (2, NOW + timedelta(hours=1)), (3, NOW + timedelta(days=1))):
+        store.journal.save_attempt(attempt(number))
+        store.journal.change_attempt(ended(number, SOME, at))
+
+    found = store.journal.spending(GROUP, since=NOW, until=NOW + timedelta(days=1))
+
+    assert found == Spending(
+        attempts=2, tokens=Tokens(input=2, output=14, cache_read=6, cache_creation=8), cost_usd=1.0
+    )
+    assert store.journal.spending(since=NOW, until=NOW + timedelta(days=9)).attempts == 3
+    assert store.journal.spending("-2", since=NOW, until=NOW + timedelta(days=9)) == Spending()
+
+
+def test_what_is_not_known_of_an_attempt_is_counted_as_unknown_and_not_as_nothing(store: Store) -> None:
+    for number, usage in ((1, TaskUsage()), (2, SOME.model_copy(update={"cost_usd": None}))):
+        store.journal.save_attempt(attempt(number))
+        store.journal.change_attempt(ended(number, usage))
+
+    found = store.journal.spending(GROUP, since=NOW, until=NOW + timedelta(days=1))
+
+    assert (found.attempts, found.uncounted, found.unpriced, found.tokens.output) == (2, 1, 2, 7)
+
+
+def test_the_usage_of_an_attempt_stands_in_it_and_is_added_once(store: Store) -> None:
+    store.journal.begin(intent(), attempt())
+    store.journal.close("op1", Closing(attempt=ended(1, SOME)))
+    store.journal.change_attempt(ended(1, SOME))
+
+    assert store.journal.attempts(GROUP)[0].usage == SOME
+    assert store.journal.spending(since=NOW, until=NOW + timedelta(days=1)).cost_usd == 0.5
 
 
 def _queue(store: Store, *lines: AuditLine) -> None:

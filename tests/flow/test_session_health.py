@@ -619,7 +619,7 @@ def test_a_pickup_that_was_killed_is_settled_and_nothing_else_is_said_of_its_iss
     issue = office.seed()
     with pytest.raises(Killed):
         catalogue.call(
-            replace(office.app, faults=FailPoints("pickup.6.put", die)),
+            replace(office.app, faults=FailPoints("pickup.7.put", die)),
             "task_pickup",
             {"projectGroupId": GROUP, "issueId": issue, "role": "dev"},
             HUMAN,
@@ -636,7 +636,7 @@ def test_an_operation_under_way_is_no_finding(tmp_path: Path) -> None:
     issue = office.seed()
     with pytest.raises(Killed):  # its process lives: this test
         catalogue.call(
-            replace(office.app, faults=FailPoints("pickup.6.put", die)),
+            replace(office.app, faults=FailPoints("pickup.7.put", die)),
             "task_pickup",
             {"projectGroupId": GROUP, "issueId": issue, "role": "dev"},
             HUMAN,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -118,6 +119,17 @@ def test_a_notice_cannot_pose_as_a_task() -> None:
 def test_a_configured_limit_is_taken_as_it_is_and_the_machines_is_between_one_and_twelve() -> None:
     assert session_limit(40, alive=0) == 40
     assert 1 <= session_limit(0, alive=0) <= 12
+
+
+@pytest.mark.parametrize(
+    ("free_mb", "alive", "limit"), [(24_000, 0, 12), (1000, 0, 5), (1000, 3, 8), (1000, 11, 12), (150, 3, 3), (0, 0, 1)]
+)
+def test_free_memory_limits_the_sessions_that_may_live(
+    monkeypatch: pytest.MonkeyPatch, free_mb: int, alive: int, limit: int
+) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=free_mb * 1_000_000))
+
+    assert session_limit(0, alive=alive) == limit
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_aside(tmp_path: Path) -> None:

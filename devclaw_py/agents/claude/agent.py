@@ -10,13 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from devclaw_py.agents import mailbox
-from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
+from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, Launch, Workplace
 from devclaw_py.agents.claude import (
     checkup,
+    compacting,
     conversation,
+    counting,
     delivery,
     endings,
     events,
+    fullness,
     launch,
     presence,
     progress,
@@ -29,6 +32,7 @@ from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.following import Ended
 from devclaw_py.model.settings import AgentSettings
+from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.rules.speech import harmless
 from devclaw_py.rules.worker_mcp import READY
@@ -198,6 +202,23 @@ class ClaudeAgent:
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's from the box; a person's words stay."""
         delivery.tidy(console)
+
+    def context(self, folder: Path) -> Context | None:
+        """Return what the status line said of the session's conversation."""
+        return fullness.context(folder)
+
+    def compact(self, console: Console, limit_s: float) -> Compaction:
+        """Type ``/compact`` and wait for its events."""
+        events.prune(console.folder)
+        return compacting.compact(console, lambda: self._condition(console).state is AgentState.IDLE, limit_s)
+
+    def meter(self, folder: Path) -> Meter | None:
+        """Return where the transcript ends and what the process has cost."""
+        return counting.meter(folder, at=self._now())
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Count the transcript's messages between two marks."""
+        return counting.usage(since, until)
 
     def diagnose(self) -> list[Finding]:
         """Look for the program, its version, its set-up, and what the settings do to it."""

@@ -238,10 +238,10 @@ ALL = [
 # A start to be undone; a claim to be taken back; a typed line; a turn begun; a report kept, carried out, merged.
 SOME = [
     ("cold", "pickup.3.session", "devclaw"),
-    ("warm", "pickup.7.seat", "claude"),
-    ("warm", "pickup.8.offer", "tmux"),
-    ("warm", "pickup.9.accept", "claude"),
-    ("warm", "pickup.6.put", "+claude"),
+    ("warm", "pickup.8.seat", "claude"),
+    ("warm", "pickup.9.offer", "tmux"),
+    ("warm", "pickup.10.accept", "claude"),
+    ("warm", "pickup.7.put", "+claude"),
     ("done", "complete.1.report", "claude"),
     ("done", "complete.4.take", "devclaw"),
     ("pass", "complete.5.publish", "tmux"),

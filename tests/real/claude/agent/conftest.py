@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from devclaw_py import catalogue
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.claude.agent import ClaudeAgent
 from devclaw_py.agents.sessions import Sessions
+from devclaw_py.agents.standin.directives import follow_directives
+from devclaw_py.agents.standin.script import Answer, Conversation, Fault
 from devclaw_py.agents.standin.server import StandIn
 from devclaw_py.app import App
 from devclaw_py.faces.opening import open_workspace
@@ -24,7 +26,7 @@ from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.kernel.config import socket_name
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.pipeline import Role, SessionAction, Tier
-from devclaw_py.model.settings import AgentSettings, Settings, TimeoutSettings
+from devclaw_py.model.settings import AgentSettings, LimitSettings, Settings, TimeoutSettings
 
 if TYPE_CHECKING:
     from tests.real.conftest import Tmux
@@ -95,6 +97,30 @@ class Desk:
         self.tmux.run("send-keys", "-t", f"={NAME}:0.0", *keys)
 
 
+@dataclass
+class Compactions:
+    """A script that answers compactions with a summary or with ``fault``, and follows directives else."""
+
+    summary: str = "The footer was discussed."
+    fault: Fault | None = None
+
+    def __call__(self, asked: Conversation) -> Answer:
+        if self.are_asked_for(asked.messages):
+            return Answer(text=f"<summary>{self.summary}</summary>", fault=self.fault)
+        return follow_directives(asked)
+
+    def are_asked_for(self, messages: Sequence[Any]) -> bool:
+        return "CRITICAL: Respond with TEXT ONLY" in json.dumps(messages[-1:])
+
+
+@pytest.fixture
+def compactions(standin: StandIn) -> Compactions:
+    """Have the stand-in answer compactions."""
+    found = Compactions()
+    standin.script = found
+    return found
+
+
 @pytest.fixture
 def new_home(tmp_path: Path) -> Path:
     """A HOME whose owner has been through the first questions, and nothing else."""
@@ -133,14 +159,17 @@ def make_desk(
     environ = {"PATH": os.environ["PATH"], "HOME": str(new_home), "LC_ALL": "C.UTF-8"}
     made: list[Desk] = []
 
-    def make(*, receipt_s: float = 20, ready_s: float = 60, **settings: Any) -> Desk:
+    def make(
+        *, receipt_s: float = 20, ready_s: float = 60, compact_s: float = 60, sessions: int = 12, **settings: Any
+    ) -> Desk:
         chosen = agent_settings(**settings)
-        timeouts = TimeoutSettings(receipt_s=receipt_s, ready_s=ready_s)
-        sessions = Sessions(
+        timeouts = TimeoutSettings(receipt_s=receipt_s, ready_s=ready_s, compact_s=compact_s)
+        limits = LimitSettings(sessions=sessions)
+        opened = Sessions(
             tmux.terminal(workspace),
             ClaudeAgent(chosen, workspace),
             workspace,
-            Settings(agent=chosen, timeouts=timeouts),
+            Settings(agent=chosen, timeouts=timeouts, limits=limits),
             SystemClock(),
             environ=environ,
         )
@@ -153,9 +182,9 @@ def make_desk(
             tier=Tier.MEDIOR,
             model="anthropic/claude-sonnet-4-5",
             worktree=worktree,
-            folder=sessions.folder(NAME),
+            folder=opened.folder(NAME),
         )
-        made.append(Desk(tmux, sessions, place, standin, new_home, wait_for))
+        made.append(Desk(tmux, opened, place, standin, new_home, wait_for))
         return made[-1]
 
     yield make
