@@ -43,9 +43,10 @@ def completed(
     return Announcement(emoji=emoji, text=f"{role.upper()} {word} {_said(task, summary)} {then}", task=task)
 
 
-def pass_became_fail(task: TaskRef, summary: str, reason: str) -> Announcement:
-    """Tell that QA passed a task whose work cannot be merged, so it goes back."""
-    text = f"QA passed {_said(task, summary)} The work cannot be merged: {_sentence(reason)} Sent back to DEV."
+def pass_undone(task: TaskRef, summary: str, reason: str, result: Result = Result.FAIL) -> Announcement:
+    """Tell that QA passed a task whose work cannot be merged, and where it goes instead."""
+    then = RESULTS[result][2]
+    text = f"QA passed {_said(task, summary)} The work cannot be merged: {_sentence(reason)} {then}"
     return Announcement(emoji="🔀", text=text, task=task)
 
 

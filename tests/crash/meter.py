@@ -8,12 +8,14 @@ from typing import Any
 from devclaw_py.errors import DevClawError, RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.terminals.base import Terminal
 from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.trackers.requests import RequestProvider
 from devclaw_py.work.base import Work
 
 PORTS: dict[str, tuple[type, Callable[[str], DevClawError]]] = {
     "tracker": (IssueProvider, TrackerUnavailable),
     "terminal": (Terminal, SessionFailed),
     "work": (Work, RepositoryError),
+    "requests": (RequestProvider, TrackerUnavailable),
 }
 
 

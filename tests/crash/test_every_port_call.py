@@ -15,7 +15,7 @@ SWAPPED = ("pickup-dev", "pass", "fail", "update")
 
 
 def watched(office: Office, meter: Meter) -> Meter:
-    for port, adapter in (("tracker", office.tracker), ("terminal", office.terminal), ("work", office.work)):
+    for port, adapter in office.ports().items():
         meter.watch(port, adapter)
     return meter
 

@@ -17,7 +17,7 @@ from devclaw_py.trackers.forge.poll import MANAGED, Listing, Poll
 from devclaw_py.trackers.forge.reply import Reply
 from devclaw_py.trackers.github import rights
 from devclaw_py.trackers.github.client import Client
-from devclaw_py.trackers.github.labels import Labels
+from devclaw_py.trackers.github.labels import labels_of
 from devclaw_py.trackers.github.shapes import RawComment, RawEvent, RawIssue, RawLabel
 from devclaw_py.trackers.text import fitting, one_line, well_formed
 
@@ -40,7 +40,7 @@ class GitHubTracker:
     def __init__(self, client: Client, forge: Forge, *, name: str) -> None:
         self._client, self._forge, self._name = client, forge, name
         self._path = segments("repositories", forge.id)
-        self._labels = Labels(client, self._path, client.folder / f"labels-{forge.id}.json")
+        self._labels = labels_of(client, forge)
         self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt, LISTING)
         self._round: tuple[list[Task], set[str]] | None = None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devclaw_py.errors import TrackerDenied, TrackerUnavailable
 from devclaw_py.model.project import Forge
 from devclaw_py.model.request import Request, Review
+from devclaw_py.rules.requests import disarmed
 from devclaw_py.trackers.forge.budget import Spend
 from devclaw_py.trackers.forge.client import segments
 from devclaw_py.trackers.gitlab.client import GitLabClient
@@ -14,7 +15,7 @@ from devclaw_py.trackers.gitlab.commands import plain_text
 from devclaw_py.trackers.gitlab.refusals import message_of
 from devclaw_py.trackers.gitlab.request_shapes import OBSTACLES, RawApprovals, RawMergeRequest, review_of
 from devclaw_py.trackers.requests import NotMerged
-from devclaw_py.trackers.text import fitting, one_line, well_formed, without_closing
+from devclaw_py.trackers.text import fitting, one_line, well_formed
 
 BODY_CHARS = 1_000_000
 
@@ -46,8 +47,8 @@ class GitLabRequests:
         made = {
             "source_branch": branch,
             "target_branch": base,
-            "title": without_closing(one_line(title)),
-            "description": fitting(plain_text(without_closing(well_formed(body))), BODY_CHARS),
+            "title": disarmed(one_line(title)),
+            "description": fitting(plain_text(disarmed(well_formed(body))), BODY_CHARS),
         }
         wish = f"open a merge request from {branch}"
         reply = self._client.ask("POST", self._path, wish, spend=Spend.BEGIN, body=made)
