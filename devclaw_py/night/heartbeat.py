@@ -14,7 +14,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
-from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.ending import failure
@@ -99,7 +99,14 @@ def beat(app: App, known: Known | None = None) -> Tick:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
     projects = [project for group, project in app.store.registry.all().items() if group in well]
-    handed = hand_out(app, projects, room=app.sessions.room(), known=known)
+    try:
+        room = app.sessions.room()
+    except SessionError as error:
+        # A terminal that does not answer for a moment must not end the heartbeat.
+        for visit in well.values():
+            visit.error = failure(error)["error"]
+        return Tick(visits)
+    handed = hand_out(app, projects, room=room, known=known)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():

@@ -31,7 +31,6 @@ class Watch:
     def __init__(self, world: World) -> None:
         self._world = world
         self._seen: dict[str, object] = {}
-        self.managed: dict[str, set[int]] = {}
 
     def after(self, name: str) -> None:
         """Check every project in which something has changed since."""
@@ -99,17 +98,16 @@ class Watch:
     def _check(self, project: Project, intents: list[Intent]) -> None:
         seats = {key: seat for key, seat in project.seats().items() if seat.active}
         kept = Counter(intent.issue for intent in intents)
-        known = self.managed.setdefault(project.group_id, set())
-        present = set()
         for task in self._world.trackers[project.group_id].list_all():
-            present.add(task.number)
-            states = states_in(task.labels)
-            if states:
-                known.add(task.number)
-            if task.number in known and (project.group_id, task.number) not in self._world.ledger.touched:
+            touched = (project.group_id, task.number) in self._world.ledger.touched
+            if not touched and (states_in(task.labels) or self._tried(project, task)):
                 self._check_issue(project, task, seats, kept[task.number])
         for key, seat in seats.items():
             self._check_seat(project, key, seat)
+
+    def _tried(self, project: Project, task: Task) -> bool:
+        """Whether the issue is devclaw's to look after although it has no state: somebody was to work on it."""
+        return bool(self._world.store.journal.attempts(project.group_id, task.number))
 
     def _check_issue(self, project: Project, task: Task, seats: dict[SeatKey, Seat], kept: int) -> None:
         states, named = states_in(task.labels), f"{project.name} #{task.number}"
@@ -142,12 +140,11 @@ class Watch:
             self._wrong(f"{project.name}: {key} holds attempt {seat.attempt} at #{seat.issue}, {max(given)} was given")
 
     def _no_twins(self) -> None:
-        """Check that no two workers that live are at one issue; one whose report is taken only says goodbye."""
+        """Check that no two workers that live are at one issue; one that has reported only says goodbye."""
         at: dict[tuple[str, int], list[str]] = {}
         for session, task in self._world.cast.at_work().items():
             given = task.given
-            said = self._world.ledger.said.get((given.group_id, given.issue, given.attempt))
-            if said is None or not said.taken:
+            if (given.group_id, given.issue, given.attempt) not in self._world.ledger.said:
                 at.setdefault((given.group_id, given.issue), []).append(session)
         for (_, issue), sessions in at.items():
             if len(sessions) > 1:

@@ -9,8 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from devclaw_py import catalogue
-from devclaw_py.agents.memory import MemoryAgent
-from devclaw_py.agents.sessions import Sessions
+from devclaw_py.agents.memory import MemoryAgent, MemorySessions
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError
 from devclaw_py.kernel import config
@@ -183,7 +182,7 @@ class World:
             self.new_issue(group_id, script)
 
     def _wire(self) -> App:
-        sessions = Sessions(
+        sessions = MemorySessions(
             self.terminal, self.agent, self.folder, self.settings, self.clock, environ={"PATH": "/usr/bin"}
         )
         return App(
