@@ -101,10 +101,10 @@ def beat(app: App, known: Known | None = None) -> Tick:
     projects = [project for group, project in app.store.registry.all().items() if group in well]
     try:
         room = app.sessions.room()
-    except SessionError as error:
+    except SessionError as trouble:
         # A terminal that does not answer for a moment must not end the heartbeat.
         for visit in well.values():
-            visit.error = failure(error)["error"]
+            visit.error = failure(trouble)["error"]
         return Tick(visits)
     handed = hand_out(app, projects, room=room, known=known)
     for answer in handed.answers:

@@ -136,7 +136,8 @@ def lines(report: Report) -> Iterator[str]:
             f"{wait.now:>4}"
         )
     yield ""
-    yield f"Attempts: {report.attempts} ({_words(report.attempts_by_tier)}), {report.attempts_per_done:g} for each issue done."
+    tiers = _words(report.attempts_by_tier)
+    yield f"Attempts: {report.attempts} ({tiers}), {report.attempts_per_done:g} for each issue done."
     yield f"They ended: {_words(report.ended) or 'none did'}."
     yield f"Turns without a report: {_words(report.turns) or 'none'}; sessions that died: {report.deaths}."
     if report.usd:

@@ -111,7 +111,10 @@ class MixScript(Part):
 
 
 class ProjectScript(Part):
-    """One project: its issues at the start, those that arrive, and its settings."""
+    """One project: its issues at the start, those that arrive, and its settings.
+
+    ``swaps`` is a tracker that moves a label in one write, as GitLab's does; others take one off and put one on.
+    """
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     issues: Annotated[int, Field(ge=0, le=MOST_ISSUES)] = 8
@@ -120,6 +123,7 @@ class ProjectScript(Part):
     auto_chain: bool = False
     role_execution: RoleExecution = RoleExecution.PARALLEL
     mix: MixScript = MixScript()
+    swaps: bool = False
 
 
 class FaultScript(Part):
@@ -200,7 +204,9 @@ def read(path: Path) -> Script:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="devclaw simulate --example prints one") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}", hint="devclaw simulate --example prints one"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     return parse(tables, str(path))

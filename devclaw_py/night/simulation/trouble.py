@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
 from devclaw_py.model.pipeline import State
-from devclaw_py.night.simulation.script import LASTING, FaultKind, FaultScript
+from devclaw_py.night.simulation.script import LASTING, FaultKind, FaultScript, ProjectScript
 from devclaw_py.rules.labels import states_in
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Trouble:
             self._by_chance(kind, script.night.chances[kind])
         for group, project in zip(self._world.trackers, script.projects, strict=True):
             for at_s in self._times(project.arrivals_per_hour):
-                self._world.clock.later(
-                    at_s, "person", lambda group=group, project=project: self._arrives(group, project)
-                )
+                self._world.clock.later(at_s, "person", partial(self._arrives, group, project))
 
     def over(self) -> None:
         """End everything that lasts."""
@@ -93,10 +92,10 @@ class Trouble:
         night, clock, groups = self._world.script.night, self._world.clock, list(self._world.trackers)
         for at_s in self._times(per_hour):
             group = self._random.choice(groups)
-            clock.later(at_s, "fault", lambda group=group: self.do(kind, group))
+            clock.later(at_s, "fault", partial(self.do, kind, group))
             if kind in LASTING:
                 lasts_s = self._random.uniform(*night.chance_minutes) * 60
-                clock.later(at_s + lasts_s, "fault", lambda group=group: self.undo(kind, group))
+                clock.later(at_s + lasts_s, "fault", partial(self.undo, kind, group))
 
     def _times(self, per_hour: float) -> list[float]:
         """Return random moments of the night, so many an hour on average, in seconds from its start."""
@@ -229,9 +228,8 @@ class Trouble:
             self._touch(*found, f"somebody puts {state} on #{found[1]}, too")
             tracker.human_labels(found[1], (*labels, state.value))
 
-    def _arrives(self, group: str, project: object) -> None:
-        script = next(one for one in self._world.script.projects if one is project)
-        self._world.new_issue(group, script)
+    def _arrives(self, group: str, project: ProjectScript) -> None:
+        self._world.new_issue(group, project)
         self._world.ring()
 
     def _an_issue(

@@ -5,6 +5,7 @@ What becomes of an attempt is drawn from the seed and the attempt alone, so a ch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from random import Random
@@ -125,18 +126,19 @@ class Cast:
         if limit is not None and self._world.clock.now() < limit:
             self._quiet(task, End.LIMITED, "usage limit reached", until=limit)
             return
-        for share, end in (
+        ends: list[tuple[float, Callable[[], None]]] = [
             (script.dies, lambda: self.dies(task.given.session)),
             (script.silent, lambda: self._quiet(task, End.QUIET, "its turn ended without a report")),
             (script.errors, lambda: self._quiet(task, End.FAILED, "API error: overloaded")),
             (script.stalls, lambda: self._stalls(task)),
             (script.blocked, lambda: self._reports(task, turn, Result.BLOCKED)),
-        ):
+            (1.0, lambda: self._reports(task, turn, self._verdict(task))),
+        ]
+        for share, end in ends:
             if drawn < share:
                 end()
                 return
             drawn -= share
-        self._reports(task, turn, self._verdict(task))
 
     def _verdict(self, task: Task) -> Result:
         """Return what a worker thinks of its work, or of a developer's."""
@@ -256,4 +258,3 @@ class Cast:
 
 def _may_help(answer: dict[str, Any]) -> bool:
     return not answer["success"] and bool(answer["error"].get("retryable"))
-

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from devclaw_py import catalogue
 from devclaw_py.agents.memory import MemoryAgent, MemorySessions
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError
+from devclaw_py.errors import DevClawError, TrackerUnavailable
 from devclaw_py.kernel import config
 from devclaw_py.model.caller import HUMAN, Caller
 from devclaw_py.model.pipeline import State
@@ -28,6 +28,8 @@ from devclaw_py.night.simulation.workers import Cast
 from devclaw_py.rules.slug import slug
 from devclaw_py.state.memory import MemoryStore
 from devclaw_py.terminals.memory import MemoryTerminal
+from devclaw_py.trackers.auth import Keyring
+from devclaw_py.trackers.forges import Entry, Forges, Gate
 from devclaw_py.trackers.memory import MemoryTracker
 from devclaw_py.work.memory import MemoryWork
 
@@ -166,7 +168,7 @@ class World:
 
     def _register(self, number: int, script: ProjectScript) -> None:
         group_id = f"-{1000 + number}"
-        tracker = self.trackers[group_id] = MemoryTracker(script.name, clock=self.clock)
+        tracker = self.trackers[group_id] = MemoryTracker(script.name, clock=self.clock, swaps=script.swaps)
         self.outside[group_id] = SlowTracker(tracker, self.clock, self.trap, seconds=self.script.night.tracker_s)
         entry = Project(
             group_id=group_id,
@@ -192,11 +194,23 @@ class World:
             clock=self.clock,
             open_tracker=lambda project: self.outside[project.group_id],
             open_requests=lambda project: None,
+            forges=Forges(
+                Keyring(self.settings, self.folder, {}),
+                folder=self.folder / "memory" / "forges",
+                clock=self.clock,
+                timeout_s=self.settings.timeouts.tracker_s,
+                open_gate=_closed,
+            ),
             work=self.work,
             sessions=sessions,
             notifier=self.groups,
             faults=self.trap,
         )
+
+
+def _closed(entry: Entry) -> Gate:
+    """Keep every forge out of reach: the night's trackers are in memory."""
+    raise TrackerUnavailable(f"{entry.api} is out of reach of a simulated night")
 
 
 def night_tick(app: App, known: Known) -> Tick:
