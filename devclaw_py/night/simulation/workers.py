@@ -80,6 +80,13 @@ class Cast:
             if task.random.random() >= self._script(task).resumes:
                 world.agent.forgetful.add(session)
 
+    def reports_now(self, session: str) -> None:
+        """Let a worker that is at work report at once, and end its turn."""
+        task = self.plays(session)
+        if task is not None:
+            self._reports(task, task.turn, self._verdict(task))
+            self._finishes(task)
+
     def _accepted(self, session: str, offer: str, message: str) -> None:
         world = self._world
         marks = world.terminal.panes[session].session.marks

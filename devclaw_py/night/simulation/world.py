@@ -44,12 +44,17 @@ RESTART_S = 30.0
 
 
 class World:
-    """A night that has not begun. `Timeline.run_until` lets it pass; `watch` says what did not hold."""
+    """A night that has not begun. `Timeline.run_until` lets it pass; `watch` says what did not hold.
 
-    def __init__(self, script: Script, folder: Path) -> None:
+    ``clock`` and ``trap`` may be given by whoever wants to know when devclaw waits, or could be killed.
+    """
+
+    def __init__(
+        self, script: Script, folder: Path, *, clock: Timeline | None = None, trap: Trap | None = None
+    ) -> None:
         self.script, self.folder = script, folder
-        self.clock = Timeline(script.begins())
-        self.ledger, self.groups, self.trap = Ledger(), Groups(), Trap()
+        self.clock = clock or Timeline(script.begins())
+        self.ledger, self.groups, self.trap = Ledger(), Groups(), trap or Trap()
         self.terminal, self.work = MemoryTerminal(), MemoryWork()
         self.agent = MemoryAgent(self.terminal)
         self.trackers: dict[str, MemoryTracker] = {}
