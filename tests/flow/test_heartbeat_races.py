@@ -19,7 +19,7 @@ import pytest
 from devclaw_py.model.pipeline import State
 from devclaw_py.night.dispatch import Known
 from devclaw_py.night.simulation import script
-from devclaw_py.night.simulation.outside import Trap
+from devclaw_py.night.simulation.outside import Killed, Trap
 from devclaw_py.night.simulation.timeline import Timeline
 from devclaw_py.night.simulation.world import World, night_tick
 
@@ -71,7 +71,7 @@ class Crossroads:
         self._go[own].wait()
         try:
             runner()
-        except BaseException as error:
+        except (Exception, Killed) as error:  # noqa: BLE001 - what a thread met is raised by whoever waits for it
             self._raised.append(error)
         finally:
             del self._go[own]
@@ -106,7 +106,7 @@ def make_world(number: int, folder: Path, roads: Crossroads) -> World:
     chosen = random.Random(f"race world {number}")
     tables = {
         "night": {"seed": number, "hours": 500, "tracker_s": 0},
-        "workers": dict.fromkeys(("junior", "medior", "senior", "qa"), {"minutes": [90, 90]}),
+        "workers": {tier: {"minutes": [90, 90]} for tier in ("junior", "medior", "senior", "qa")},
         "settings": {"limits": {"sessions": chosen.choice([2, 12])}},
         "projects": [
             {

@@ -64,9 +64,7 @@ class Night(RuleBasedStateMachine):
         swaps=st.booleans(),
         tracker_s=st.sampled_from([0.0, 1.0, 6.0]),
     )
-    def begin(
-        self, number: int, workers: int, chains: bool, sequential: bool, swaps: bool, tracker_s: float
-    ) -> None:
+    def begin(self, number: int, workers: int, chains: bool, sequential: bool, swaps: bool, tracker_s: float) -> None:
         night = {"seed": number, "hours": 100, "tracker_s": tracker_s}
         shape = {"issues": 2, "workers": {"dev": workers, "qa": 1}, "auto_chain": chains, "swaps": swaps}
         how = {"role_execution": "sequential" if sequential else "parallel"}

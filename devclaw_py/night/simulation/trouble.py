@@ -71,6 +71,8 @@ class Trouble:
         for end in (self._notifier_up, self._terminal_up, self._limit_over, self._heartbeat_lives):
             end(None)
         self._world.trap.spring()
+        self._world.agent.deaf.clear()
+        self._world.cast.hears = True
 
     def do(self, kind: FaultKind, group: str | None = None, fault: FaultScript | None = None) -> None:
         """Let something happen now; what lasts goes on until `undo`."""

@@ -13,16 +13,16 @@ from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
 from devclaw_py.night.heartbeat import Tick
 from devclaw_py.night.simulation.ledger import Given
+from devclaw_py.night.simulation.settled import GIVEN_UP, left_waiting, misreported, unheld
 from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.workflow import ACTIVE, KIND
 
 if TYPE_CHECKING:
     from devclaw_py.night.simulation.world import World
 
-# The words of the comment that leaves an issue to people: with each an issue has its attempts again.
-GIVEN_UP = "This issue keeps coming back."
 # What waits is tried again within ten minutes; what is older than this is stuck.
 STUCK = timedelta(minutes=20)
+LOOKS = 2
 
 
 class Watch:
@@ -31,6 +31,7 @@ class Watch:
     def __init__(self, world: World) -> None:
         self._world = world
         self._seen: dict[str, object] = {}
+        self._looked_at: Counter[tuple[str, int]] = Counter()
 
     def after(self, name: str) -> None:
         """Check every project in which something has changed since."""
@@ -66,7 +67,10 @@ class Watch:
         self._check_limit(given, earlier)
 
     def ticked(self, tick: Tick, began: datetime) -> None:
-        """Take note that devclaw has looked at projects: what people left odd before that is mended now."""
+        """Take note that devclaw has looked at projects: what people left odd before that is mended now.
+
+        An operation that was under way at the first look keeps its issue from being mended until the second.
+        """
         world = self._world
         if world.terminal_is_down:
             return
@@ -74,26 +78,32 @@ class Watch:
         kept = {(intent.group_id, intent.issue) for intent in world.store.journal.intents()}
         for key, at in list(world.ledger.touched.items()):
             if key[0] in well and at < began and key not in kept and not world.was_down(key[0], since=began):
-                del world.ledger.touched[key]
+                self._looked_at[key] += 1
+                if self._looked_at[key] >= LOOKS:
+                    del world.ledger.touched[key], self._looked_at[key]
 
     def dawn(self) -> None:
         """Check what has to be settled a while after the last trouble."""
         world = self._world
         now = world.clock.now()
         for group_id, project in world.store.registry.all().items():
-            intents = world.store.journal.intents(group_id)
-            self._check(project, intents)
-            for intent in intents:
-                if now - intent.at > STUCK:
-                    self._wrong(f"{project.name}: {intent.named} waits for {(now - intent.at).seconds // 60} min")
-            for row in world.store.journal.outbox(group_id):
-                if now - row.at > STUCK:
-                    self._wrong(f"{project.name}: {row.key} was never sent")
-            self._check_attempts(project)
+            self._check(project, world.store.journal.intents(group_id))
+            self._stuck(project, now)
+            for what in (*unheld(world, project), *left_waiting(world, project)):
+                self._wrong(what)
         for key, at in world.ledger.touched.items():
             if now - at > STUCK:
                 self._wrong(f"{key[0]}: what somebody did to #{key[1]} was never mended")
-        self._check_reports()
+        for what in misreported(world):
+            self._wrong(what)
+
+    def _stuck(self, project: Project, now: datetime) -> None:
+        for intent in self._world.store.journal.intents(project.group_id):
+            if now - intent.at > STUCK:
+                self._wrong(f"{project.name}: {intent.named} waits for {(now - intent.at).seconds // 60} min")
+        for row in self._world.store.journal.outbox(project.group_id):
+            if now - row.at > STUCK:
+                self._wrong(f"{project.name}: {row.key} was never sent")
 
     def _check(self, project: Project, intents: list[Intent]) -> None:
         seats = {key: seat for key, seat in project.seats().items() if seat.active}
@@ -164,46 +174,6 @@ class Watch:
             row = row + 1 if one.role is Role.QA else 0
         if row > limit * rounds + free:
             self._wrong(f"#{given.issue} of {given.group_id} was tested {row} times in a row, the limit is {limit}")
-
-    def _check_attempts(self, project: Project) -> None:
-        """Check that each attempt that is open is held by a seat, and none is that a worker was not given."""
-        world = self._world
-        given = {(one.issue, one.attempt) for one in world.ledger.given if one.group_id == project.group_id}
-        seated = {(seat.issue, seat.attempt) for seat in project.seats().values() if seat.active}
-        kept = {intent.issue for intent in world.store.journal.intents(project.group_id)}
-        for attempt in world.store.journal.attempts(project.group_id):
-            key = (attempt.issue, attempt.number)
-            if attempt.reason == "void" and key in given:
-                self._wrong(f"{project.name}: attempt {key[1]} at #{key[0]} is void, and its worker has it")
-            if attempt.ended is None and key not in seated and attempt.issue not in kept:
-                self._wrong(f"{project.name}: attempt {key[1]} at #{key[0]} is open, and no seat holds it")
-
-    def _check_reports(self) -> None:
-        """Check that each report was carried out once, or refused, by what stands in the log and on the issue."""
-        done: Counter[tuple[object, object, object]] = Counter()
-        beaten: set[tuple[object, object, object]] = set()
-        for line in self._world.store.audit.read():
-            if line["event"] in ("task_complete", "operation_settled") and "labelTransition" in line:
-                key = (line.get("groupId"), line.get("issue"), line.get("attempt"))
-                done[key] += 1
-                if line.get("error") == "conflict":
-                    beaten.add(key)
-        for said in self._world.ledger.said.values():
-            key, named = (said.group_id, said.issue, said.attempt), f"the report {said.summary!r} of {said.group_id}"
-            waits = any(i.issue == said.issue for i in self._world.store.journal.intents(said.group_id))
-            if said.taken and done[key] != 1 and not waits:
-                self._wrong(f"{named} was taken and carried out {done[key]} times")
-            if not said.taken and done[key] - (key in beaten) > 0 and said.answers:
-                self._wrong(f"{named} was carried out although it was refused")
-            self._check_comments(said.group_id, said.issue, said.summary)
-
-    def _check_comments(self, group_id: str, issue: int, summary: str) -> None:
-        tracker = self._world.trackers[group_id]
-        numbers = {task.number for task in tracker.list_all()}
-        comments = tracker.comments(issue) if issue in numbers else []
-        count = sum(summary in comment.body and GIVEN_UP not in comment.body for comment in comments)
-        if count > 1:
-            self._wrong(f"#{issue} of {group_id} has the comment {summary!r} {count} times")
 
     def _wrong(self, what: str) -> None:
         self._world.ledger.wrong(self._world.clock.now(), what)

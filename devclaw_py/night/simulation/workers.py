@@ -47,12 +47,16 @@ class Task:
 
 
 class Cast:
-    """All workers. `plays` says whether a session works on a task at this moment."""
+    """All workers. `plays` says whether a session works on a task at this moment.
+
+    With ``hears`` none becomes deaf any more.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.tasks: dict[str, Task] = {}
         self.limited_until: datetime | None = None
+        self.hears = False
         agent = world.agent
         agent.resumes = True
         agent.work, agent.told, agent.stopped = self._accepted, self._told, self._stopped
@@ -108,7 +112,7 @@ class Cast:
         task = self.tasks[session] = Task(given, random, good=False)
         script = self._script(task)
         task.good = random.random() < script.success
-        if random.random() < script.deaf:
+        if random.random() < script.deaf and not self.hears:
             world.agent.deaf.add(session)
             world.clock.later(DEAF_S, "worker", lambda: world.agent.deaf.discard(session))
         self._turn(task)
