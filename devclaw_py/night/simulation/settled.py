@@ -37,9 +37,12 @@ def unheld(world: World, project: Project) -> Iterator[str]:
 
 
 def left_waiting(world: World, project: Project) -> Iterator[str]:
-    """Yield each issue that has long waited in a queue while somebody is free to take it."""
-    room = world.settings.limits.sessions - len(world.cast.at_work())
-    if project.mode is not Mode.RUNNING or room < 1:
+    """Yield each issue that has long waited in a queue while somebody is free to take it.
+
+    Nothing can be said where there are fewer sessions than workers: some always have to wait.
+    """
+    seats = sum(len(each.seats()) for each in world.store.registry.all().values())
+    if project.mode is not Mode.RUNNING or world.settings.limits.sessions < seats:
         return
     tracker, kept = world.trackers[project.group_id], world.store.journal.intents(project.group_id)
     for task in tracker.list_all():
