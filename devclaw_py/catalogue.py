@@ -20,6 +20,7 @@ from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
 from devclaw_py.model.pipeline import Role
+from devclaw_py.operations.asking import ask_on
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
 from devclaw_py.operations.sending import speak_on
@@ -32,6 +33,7 @@ from devclaw_py.tools import (
     project_register,
     project_update,
     queue_status,
+    session_answer,
     session_health,
     session_send,
     task_comment,
@@ -56,6 +58,7 @@ ALL = (
     project_register.TOOL,
     project_update.TOOL,
     devclaw_setup.TOOL,
+    session_answer.TOOL,
 )
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
 
@@ -79,6 +82,8 @@ AUDITED = (
     "session",
     "waits",
     "textPreview",
+    "questionId",
+    "answers",
 )
 
 
@@ -102,7 +107,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         answer = failure(_bug(name, error))
     if context.settled:
         answer["settled"] = context.settled
-    group_id = _group(args, arguments)
+    group_id = _group(args, arguments) or answer.get("groupId")
     with _warning(answer):
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
@@ -221,6 +226,7 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     with _warning(answer):
         # Before the next task: a message may be about what was just done.
         speak_on(app, group_id)
+        ask_on(app, group_id)
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)

@@ -6,15 +6,16 @@ it to ``accepted/<issue>.<attempt>``; devclaw voids it by renaming it to ``void/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from devclaw_py.agents.console import Console
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.question import Asked
 from devclaw_py.terminals.base import TerminalSession
 
 
@@ -35,7 +36,10 @@ class Condition(Value):
 
 
 class Workplace(Value):
-    """Everything an agent needs to know of its session; all paths are absolute."""
+    """Everything an agent needs to know of its session; all paths are absolute.
+
+    ``permission_mode`` and ``allow`` are the project's own, over the settings of the agent.
+    """
 
     session: str
     workspace: Path
@@ -46,6 +50,8 @@ class Workplace(Value):
     model: str
     worktree: Path
     folder: Path
+    permission_mode: str | None = None
+    allow: tuple[str, ...] | None = None
 
     @property
     def token_file(self) -> Path:
@@ -144,6 +150,17 @@ class Agent(Protocol):
 
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's that was left in the input; a session that is gone is no error."""
+        ...
+
+    def asked(self, payload: Mapping[str, Any]) -> Asked | None:
+        """Return what the agent's side wrote into a question's file, for people; None when it asks nothing."""
+        ...
+
+    def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
+        """Return the line that tells the agent's side the answers, one for each part of what it asked.
+
+        ``message`` is what ``caller`` says to a denial.
+        """
         ...
 
     def diagnose(self) -> list[Finding]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from devclaw_py.agents import mailbox, tokens
+from devclaw_py.agents.asking import Asking
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import Look, LookStatus
-from devclaw_py.agents.speaking import Speaking
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.agents.turn import files_of, turn
 from devclaw_py.errors import SessionFailed, WorkerBusy
@@ -20,7 +20,7 @@ POLL_S = 0.02
 OVER = (LookStatus.ABSENT, LookStatus.DEAD)
 
 
-class Sessions(Speaking):
+class Sessions(Asking):
     """The worker sessions of one workspace.
 
     A session has a lock of its own, held while anything is typed into it, while it is started and while it is

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.errors import RepositoryError
-from devclaw_py.model.pipeline import Integration, Provider, Role, RoleExecution, State, Tier
+from devclaw_py.model.pipeline import Integration, PermissionMode, Provider, Role, RoleExecution, State, Tier
 
 TMUX_KEY = "tmux:"
 
@@ -123,6 +123,8 @@ class Project(Kept):
     integration: Integration = Integration.DEVCLAW
     channel: str | None = None
     models: dict[str, str] = Field(default_factory=dict)
+    permission_mode: PermissionMode | None = None
+    allow: tuple[str, ...] | None = None
     dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
     qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
 

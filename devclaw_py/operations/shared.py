@@ -75,6 +75,8 @@ def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) 
         model=app.model_of(project, tier),
         worktree=app.work.desk(project, role, tier).worktree,
         folder=app.sessions.folder(session),
+        permission_mode=project.permission_mode,
+        allow=project.allow,
     )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
+from devclaw_py.model.question import Decision, Part, Question
 from devclaw_py.model.task import TaskRef
 
 SUMMARY_CHARS = 300
+ASKED_CHARS = 600
+ASKED_LINES = 40
 
 EMOJI: dict[Tier, str] = {Tier.JUNIOR: "⚡", Tier.MEDIOR: "🔧", Tier.SENIOR: "🧠", Tier.QA: "🔍"}
 
@@ -76,6 +80,36 @@ def not_told(session: str, text: str, reason: str) -> Announcement:
     """Tell that nobody knows whether a message that waited has arrived; it is not typed again."""
     note = "It is not sent again by itself: look with devclaw attach, then send it once more."
     return Announcement(emoji="⚠️", text=f"{session} may not have got “{text}”: {_sentence(reason)}", notes=(note,))
+
+
+def asks(question: Question, where: str, *, now: datetime) -> Announcement:
+    """Tell what a worker asks, what can be answered, how, and until when."""
+    minutes = max(1, round((question.expires - now).total_seconds() / 60))
+    parts = question.asked.parts
+    lines = [line for number, part in enumerate(parts, 1) for line in _part(part, number if len(parts) > 1 else None)]
+    how = "--answer ..." if len(parts) == 1 else " ".join("--answers ..." for _ in parts)
+    how = f"Answer within {minutes} min: devclaw session-answer --question-id {question.id} {how}"
+    text = f"{where} asks [{question.id}]: {_cut(parts[0].text) if len(parts) == 1 else f'{len(parts)} questions'}"
+    return Announcement(emoji="❓", text=text, notes=(*lines[:ASKED_LINES], how))
+
+
+def answered(question_id: str, session: str, said: str) -> Announcement:
+    """Tell that a worker has its answer."""
+    return Announcement(emoji="💬", text=f"Answered {session} [{question_id}]: {_brief(said)}")
+
+
+def unanswered(question_id: str, decision: Decision) -> Announcement:
+    """Tell that a question ended without an answer."""
+    text = f"{decision.session} [{question_id}] “{_brief(decision.brief)}”: {_sentence(decision.said)}"
+    return Announcement(emoji="⌛", text=text)
+
+
+def stuck(session: str, detail: str, screen: str, attach: str) -> Announcement:
+    """Tell that a session asks a person something in its terminal, which nobody answers unseen."""
+    text = f"{session} needs a person at its terminal: {_sentence(detail)}"
+    return Announcement(
+        emoji="🖐️", text=text, notes=(f"Its screen: {screen[-ASKED_CHARS:]}", f"Answer it with: {attach}")
+    )
 
 
 def created(task: TaskRef, state: State) -> Announcement:
@@ -164,6 +198,26 @@ def conflict(task: TaskRef, role: Role, found: State | str | None) -> Announceme
 def released(task: TaskRef, role: Role, reason: str) -> Announcement:
     """Tell that a worker lost its task without a report."""
     return Announcement(emoji="👋", text=f"{role.upper()} left #{task.number}: {_sentence(reason)}", task=task)
+
+
+def _part(part: Part, number: int | None) -> Iterator[str]:
+    several = " (several can be chosen: 1,2)" if part.several else ""
+    if number is not None:
+        yield f"{number}) {_cut(part.text)}{several}"
+    elif several:
+        yield several.strip()
+    for place, option in enumerate(part.options, 1):
+        yield f"{place}. {_brief(option.label)}{f' — {_brief(option.about)}' if option.about else ''}"
+    if part.free:
+        yield "or words of your own"
+
+
+def _cut(text: str) -> str:
+    """Return the text, and say so where it is cut: a command's end may be what matters."""
+    line = " ".join(text.split())
+    if len(line) <= ASKED_CHARS:
+        return line
+    return f"{line[:ASKED_CHARS]} … ({len(line) - ASKED_CHARS} more characters: devclaw attach shows them)"
 
 
 def _named(task: TaskRef) -> str:

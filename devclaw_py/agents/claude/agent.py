@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from devclaw_py.agents import mailbox
+from devclaw_py.agents import mailbox, questions
 from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
-from devclaw_py.agents.claude import checkup, conversation, delivery, events, launch, presence, screen, states
+from devclaw_py.agents.claude import asking, checkup, conversation, delivery, events, launch, presence, screen, states
 from devclaw_py.agents.claude.states import Reading
 from devclaw_py.agents.console import Console
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.question import Asked
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.rules.speech import harmless
@@ -22,6 +24,9 @@ from devclaw_py.rules.worker_mcp import READY
 from devclaw_py.terminals.base import TerminalSession
 
 LOG = "states.log"
+# The source of a state that says which question is open.
+ASKED = "question"
+SHOWN_CHARS = 300
 # A start takes a second; before that the screen says nothing that is worth a question to the terminal.
 QUIET_START_S = 2.0
 # After that a screen with text and no input box is a dialog, whatever words it has.
@@ -79,7 +84,10 @@ class ClaudeAgent:
         """Return the state of the session's process; a change is noted in ``states.log``."""
         reading = self.read(folder, session, screen)
         self._note(folder, reading)
-        return Condition(state=states.AS_AGENT[reading.state], detail=reading.detail)
+        state = states.AS_AGENT[reading.state]
+        if reading.state in states.WAITING and reading.source != ASKED:
+            state = AgentState.UNKNOWN
+        return Condition(state=state, detail=reading.detail)
 
     def read(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Reading:
         """Return the state of a live session's process with its source and evidence."""
@@ -89,11 +97,14 @@ class ClaudeAgent:
             return Reading(state=states.ClaudeState.UNKNOWN_SCREEN, source="files", evidence=said, detail=f"has {said}")
         told = events.read(folder, since=kept.started)
         found = presence.read(Path(kept.config), session.pid)
-        asking = None
+        asked = None
         if found is None and not told and now - kept.started >= QUIET_START_S:
-            asking = _asking(screen(), long=now - kept.started >= LONG_START_S)
+            asked = _asking(screen(), long=now - kept.started >= LONG_START_S)
         connected = (folder / READY).exists()
-        return states.fold(told, found, now=now, asking=asking, connected=connected)
+        reading = states.fold(told, found, now=now, asking=asked, connected=connected)
+        if found is None or reading.state not in states.WAITING:
+            return reading
+        return _named(folder, reading, now, young=now - found.since < QUIET_START_S)
 
     def silent(self, folder: Path, offer: str) -> str | None:
         """Return how the turn of the offer ended; for a session that is idle."""
@@ -145,6 +156,14 @@ class ClaudeAgent:
         """Remove a line of devclaw's from the box; a person's words stay."""
         delivery.tidy(console)
 
+    def asked(self, payload: Mapping[str, Any]) -> Asked | None:
+        """Return what Claude Code asks through its hook."""
+        return asking.asked(payload)
+
+    def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
+        """Return what the hook prints."""
+        return asking.reply(payload, answers, caller=caller, message=message)
+
     def diagnose(self) -> list[Finding]:
         """Look for the program, its version, its set-up, and what the settings do to it."""
         return list(checkup.findings(self._settings, self._workspace, os.environ))
@@ -171,6 +190,19 @@ def _asking(shown: str, *, long: bool) -> str | None:
     if found is None and long and screen.box(shown) is None:
         return screen.said(shown)
     return found
+
+
+def _named(folder: Path, reading: Reading, now: float, *, young: bool) -> Reading:
+    """Add which question the session waits for; without one only a person at its terminal can answer."""
+    for record in questions.records(folder):
+        if questions.waits(folder, record, now=now):
+            text = one_line(" / ".join(part.text for part in asking.asked(record["asked"]).parts), limit=SHOWN_CHARS)
+            detail = f"asks {record['id']}: {text}"
+            return reading.model_copy(update={"source": ASKED, "detail": detail})
+    if young or questions.lately_decided(folder, now=now):
+        # The hook is about to write its question, or has yet to read the answer.
+        return reading.model_copy(update={"source": ASKED})
+    return reading
 
 
 def _last_line(path: Path) -> str:

@@ -72,6 +72,7 @@ def _lines(visit: Visit) -> list[str]:
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
+    lines += [f"{visit.project}: {asked['session']} [{asked['id']}] {asked['what']}" for asked in visit.asked]
     for outcome in visit.followed:
         what = f"{visit.project}: pickup of #{outcome['issueId']} by {outcome['role']}"
         if outcome["dispatched"]:
