@@ -39,8 +39,10 @@ class Asking(Speaking):
 
     def waits(self, question: Question) -> bool:
         """Say whether somebody waits for the answer."""
-        record = {"id": question.id, "expires": question.expires.timestamp(), "pid": question.pid}
-        return questions.waits(self.folder(question.session), record, now=self._clock.now().timestamp())
+        folder = self.folder(question.session)
+        record = questions.read(questions.question(folder, question.id))
+        now = self._clock.now().timestamp()
+        return record is not None and questions.waits(folder, record, now=now) and self.agent.still_asks(folder, record)
 
     def decide(self, question: Question, decision: Decision) -> Decision:
         """Decide the question unless that is done, and return the decision that stands.
@@ -112,7 +114,6 @@ class Asking(Speaking):
         place, asked = tokens.place_of(folder), self.agent.asked(record["asked"])
         if place is None or asked is None:
             return None
-        pid = record.get("pid")
         return Question(
             id=record["id"],
             session=folder.name,
@@ -120,7 +121,6 @@ class Asking(Speaking):
             at=questions.at(record["at"]),
             expires=questions.at(record["expires"]),
             asked=asked,
-            pid=pid if isinstance(pid, int) else None,
         )
 
     def _in_vain(self, folder: Path, record: Mapping[str, Any] | None) -> Decision | None:

@@ -156,6 +156,10 @@ class Agent(Protocol):
         """Return what the agent's side wrote into a question's file, for people; None when it asks nothing."""
         ...
 
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Say whether the agent still waits for the answer to a question's file; True when that is not known."""
+        ...
+
     def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
         """Return the line that tells the agent's side the answers, one for each part of what it asked.
 

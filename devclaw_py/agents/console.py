@@ -62,6 +62,10 @@ class PlainTyping:
         except ValidationError:
             return None
 
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Return True: nothing else is known."""
+        return True
+
     def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
         """Return the answers as JSON."""
         return json.dumps({"answers": list(answers), "caller": caller, "message": message})

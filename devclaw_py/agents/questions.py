@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -68,7 +69,7 @@ def question(folder: Path, name: str) -> Path:
 
 def decide(folder: Path, name: str, decision: Decision, line: str) -> bool:
     """Decide a question, and say whether this decision was the first; ``line`` is what the agent reads."""
-    aside = folder / mailbox.ANSWERS / f".{name}.{os.getpid()}"
+    aside = folder / mailbox.ANSWERS / f".{name}.{uuid.uuid4().hex}"
     try:
         mailbox.put(aside, f"{line}\n{decision.model_dump_json(by_alias=True)}\n")
         os.link(aside, answer(folder, name))

@@ -44,7 +44,7 @@ class Asked(Value):
 
 
 class Question(Value):
-    """A question that is asked in a session of a group. ``pid`` is the process that waits for the answer."""
+    """A question that is asked in a session of a group."""
 
     id: str
     session: str
@@ -52,7 +52,6 @@ class Question(Value):
     at: datetime
     expires: datetime
     asked: Asked
-    pid: int | None = None
 
     @property
     def brief(self) -> str:

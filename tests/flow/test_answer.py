@@ -241,7 +241,8 @@ def test_a_late_answer_before_any_tick_is_told_so_as_well(asking: Office) -> Non
 
     assert asking.refused("session_answer", questionId=ID, answer="Red") == "not_active"
     decision = asking.app.sessions.decision(ID)
-    assert decision is not None and decision.end is QuestionEnd.EXPIRED
+    assert decision is not None
+    assert decision.end is QuestionEnd.EXPIRED
 
 
 def test_a_question_whose_asker_is_gone_is_withdrawn(asking: Office) -> None:

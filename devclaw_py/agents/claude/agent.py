@@ -29,6 +29,8 @@ ASKED = "question"
 SHOWN_CHARS = 300
 # A start takes a second; before that the screen says nothing that is worth a question to the terminal.
 QUIET_START_S = 2.0
+# The state file says a moment after a question's file that the session waits.
+YOUNG_S = 5.0
 # After that a screen with text and no input box is a dialog, whatever words it has.
 LONG_START_S = 15.0
 IDLE_S = 5.0
@@ -104,7 +106,7 @@ class ClaudeAgent:
         reading = states.fold(told, found, now=now, asking=asked, connected=connected)
         if found is None or reading.state not in states.WAITING:
             return reading
-        return _named(folder, reading, now, young=now - found.since < QUIET_START_S)
+        return _named(folder, reading, now, young=now - found.since < YOUNG_S)
 
     def silent(self, folder: Path, offer: str) -> str | None:
         """Return how the turn of the offer ended; for a session that is idle."""
@@ -159,6 +161,14 @@ class ClaudeAgent:
     def asked(self, payload: Mapping[str, Any]) -> Asked | None:
         """Return what Claude Code asks through its hook."""
         return asking.asked(payload)
+
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Return whether its process says that it waits: answered in the terminal, it leaves its hook running."""
+        kept, parent = conversation.begun(folder), record.get("parent")
+        if kept is None or not isinstance(parent, int) or self._now() - record["at"] < YOUNG_S:
+            return True
+        found = presence.read(Path(kept.config), parent)
+        return found is None or found.status == "waiting"
 
     def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
         """Return what the hook prints."""

@@ -27,7 +27,7 @@ ask() {
     expires=$((now + $1))
     aside=$folder/questions/.new.$$ question=$folder/questions/$id.json answer=$folder/answers/$id
     {
-        printf '{"id":"%s","at":%s,"expires":%s,"pid":%s,"asked":%s}\n' "$id" "$now" "$expires" $$ "$payload" >"$aside" &&
+        printf '{"id":"%s","at":%s,"expires":%s,"pid":%s,"parent":%s,"asked":%s}\n' "$id" "$now" "$expires" $$ $PPID "$payload" >"$aside" &&
             mv -f "$aside" "$question"
     } 2>/dev/null || {
         rm -f "$aside"
