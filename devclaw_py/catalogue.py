@@ -19,7 +19,6 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
-from devclaw_py.model.pipeline import Role
 from devclaw_py.operations.asking import ask_on
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.recovery import check_unanswered, whole
@@ -206,7 +205,7 @@ def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
     """Return the issues that the worker's session holds or held; a seat counts although the journal was lost."""
     own = {a.issue for a in app.store.journal.attempts(group_id) if a.session == caller.session}
     with suppress(DevClawError):  # a registry that cannot be read must not refuse a report
-        seats = [app.store.registry.get(group_id).seat(role) for role in Role]
+        seats = app.store.registry.get(group_id).seats().values()
         own |= {seat.issue for seat in seats if seat.issue and seat.tier and seat.session(seat.tier) == caller.session}
     return own
 

@@ -46,12 +46,19 @@ class Workplace(Value):
     group_id: str
     project: str
     role: Role
+    seat: int = 1
     tier: Tier
     model: str
     worktree: Path
     folder: Path
     permission_mode: str | None = None
     allow: tuple[str, ...] | None = None
+
+    @property
+    def attach(self) -> str:
+        """The command that shows a person the session and lets them type into it."""
+        words = [self.project, self.role, self.tier, *([str(self.seat)] if self.seat > 1 else [])]
+        return f"devclaw attach {' '.join(words)} --write"
 
     @property
     def token_file(self) -> Path:

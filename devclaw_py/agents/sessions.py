@@ -197,4 +197,4 @@ def _stuck(name: str, look: Look) -> str:
 
 
 def _attach(place: Workplace) -> str:
-    return f"devclaw attach {place.project} {place.role} {place.tier} --write shows it; then call again"
+    return f"{place.attach} shows it; then call again"

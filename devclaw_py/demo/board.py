@@ -78,12 +78,12 @@ def _workers(app: App, project: Project) -> tuple[Worker, ...]:
     except SessionFailed:
         looks, unseen = {}, LookStatus.UNKNOWN
     found = []
-    for tier in Tier:
-        seat = project.seat(tier.role)
-        session = seat.session(tier)
-        if session is not None:
-            status = looks[session].status if session in looks else unseen
-            found.append(Worker(session, tier.role, tier, status, seat.issue if seat.tier is tier else None))
+    for key, seat in project.seats().items():
+        for tier in (tier for tier in Tier if tier.role is key.role):
+            session = seat.session(tier)
+            if session is not None:
+                status = looks[session].status if session in looks else unseen
+                found.append(Worker(session, tier.role, tier, status, seat.issue if seat.tier is tier else None))
     return tuple(found)
 
 

@@ -128,7 +128,7 @@ class Demo:
         project = self.app.store.registry.get(GROUP)
         # A pickup for a worker that clears up after its report would wait for it and hold the project meanwhile.
         at_work = {worker.role for worker in board.workers if worker.status in AT_WORK}
-        free = {role for role in Role if not project.seat(role).active} - at_work
+        free = {role for role in Role if project.open_seats(role)} - at_work
         wishes = [wish for wish in self.app.store.journal.wishes(GROUP) if wish.role in free]
         if any(wish.at + WISH_AGE < self.app.clock.now() for wish in wishes):
             carry_out(self.app, GROUP)

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.base import Value
-from devclaw_py.model.pipeline import Result, Role, State, Tier
+from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 
 
 class Stored(Value):
@@ -32,6 +32,7 @@ class Intent(Stored):
     group_id: str
     issue: int | None = None
     role: Role | None = None
+    seat: int = 1
     tier: Tier | None = None
     session: str | None = None
     attempt: int | None = None
@@ -50,6 +51,12 @@ class Intent(Stored):
     def named(self) -> str:
         """The operation in words: its tool, and its issue where it has one."""
         return self.tool if self.issue is None else f"{self.tool} of #{self.issue}"
+
+    @property
+    def key(self) -> SeatKey:
+        """The seat that the operation is about."""
+        assert self.role is not None
+        return SeatKey(self.role, self.seat)
 
     def knowing(self, **facts: object) -> Self:
         """Return the intent with further facts in its payload; they are saved with the next mark."""
@@ -74,6 +81,7 @@ class Attempt(Stored):
     issue: int
     number: int
     role: Role
+    seat: int = 1
     tier: Tier
     session: str
     op: str
@@ -87,6 +95,11 @@ class Attempt(Stored):
     reason: str | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+
+    @property
+    def key(self) -> SeatKey:
+        """The seat that had it."""
+        return SeatKey(self.role, self.seat)
 
     def ended_by(self, reason: str, at: datetime) -> AttemptChange:
         """Return the change that ends it without an outcome."""

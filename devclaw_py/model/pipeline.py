@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Role(StrEnum):
@@ -15,6 +16,17 @@ class Role(StrEnum):
     def other(self) -> Role:
         """The role on the far side of the pipeline."""
         return Role.QA if self is Role.DEV else Role.DEV
+
+
+class SeatKey(NamedTuple):
+    """Which seat of a project: its role, and 1 or the number of a further one."""
+
+    role: Role
+    number: int = 1
+
+    def __str__(self) -> str:
+        """Return ``dev`` for the first seat of dev, ``dev-2`` for the second."""
+        return self.role.value if self.number == 1 else f"{self.role}-{self.number}"
 
 
 class Tier(StrEnum):

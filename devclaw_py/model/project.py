@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.errors import RepositoryError
-from devclaw_py.model.pipeline import Integration, PermissionMode, Provider, Role, RoleExecution, State, Tier
+from devclaw_py.model.pipeline import Integration, PermissionMode, Provider, Role, RoleExecution, SeatKey, State, Tier
 
 TMUX_KEY = "tmux:"
+MOST_SEATS = 16
+SELDOM = frozenset({"forge", "workers", "devWorkers", "qaWorkers"})
 
 
 class Kept(BaseModel):
@@ -105,7 +107,8 @@ class Project(Kept):
     """A repository and its issues, bound to one chat group.
 
     ``group_id`` is the key in the registry and is not written into the entry. ``repo`` is kept as the user wrote it;
-    `repo_path` is where it is.
+    `repo_path` is where it is. ``workers`` says how many seats a role has, where it is not one; the further seats are
+    ``dev_workers`` and ``qa_workers``, beside the ``dev`` and ``qa`` that every project has.
     """
 
     group_id: str = Field(exclude=True)
@@ -127,6 +130,9 @@ class Project(Kept):
     allow: tuple[str, ...] | None = None
     dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
     qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
+    workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] = Field(default_factory=dict)
+    dev_workers: tuple[Seat, ...] = ()
+    qa_workers: tuple[Seat, ...] = ()
 
     @property
     def repo_path(self) -> Path:
@@ -141,14 +147,39 @@ class Project(Kept):
             found = f"the repository {self.repo} of {self.name} cannot be found: {error}"
             raise RepositoryError(found, hint="write the whole path") from error
 
-    def seat(self, role: Role) -> Seat:
-        """Return the role's seat."""
-        return self.dev if role is Role.DEV else self.qa
+    def seat(self, role: Role, number: int = 1) -> Seat:
+        """Return a seat; one that was never taken is empty."""
+        if number == 1:
+            return self.dev if role is Role.DEV else self.qa
+        further = self._further(role)
+        return further[number - 2] if number - 2 < len(further) else empty_seat(role)
 
-    def with_seat(self, role: Role, seat: Seat) -> Self:
-        """Return a copy of the project with ``seat`` in the role's place."""
-        return self.model_copy(update={role.value: seat})
+    def seats(self, *roles: Role) -> dict[SeatKey, Seat]:
+        """Return the seats of the roles, of all when none is named; also those over the number that are still taken."""
+        return {
+            SeatKey(role, number): self.seat(role, number)
+            for role in roles or Role
+            for number in range(1, max(self.workers.get(role, 1), 1 + len(self._further(role))) + 1)
+        }
+
+    def open_seats(self, role: Role) -> dict[SeatKey, Seat]:
+        """Return the seats of a role that may take a task: idle, and within the number of its workers."""
+        within = self.workers.get(role, 1)
+        return {key: seat for key, seat in self.seats(role).items() if key.number <= within and not seat.active}
+
+    def with_seat(self, key: SeatKey, seat: Seat) -> Self:
+        """Return a copy of the project with ``seat`` in its place."""
+        role, number = key
+        if number == 1:
+            return self.model_copy(update={role.value: seat})
+        further = [self.seat(role, place) for place in range(2, max(number, 1 + len(self._further(role))) + 1)]
+        further[number - 2] = seat
+        return self.model_copy(update={f"{role}_workers": tuple(further)})
+
+    def _further(self, role: Role) -> tuple[Seat, ...]:
+        return self.dev_workers if role is Role.DEV else self.qa_workers
 
     def on_disk(self) -> dict[str, Any]:
-        """Return the entry as it is written into projects.json."""
-        return self.model_dump(mode="json", by_alias=True)
+        """Return the entry as it is written into projects.json; what most projects do not have is left out."""
+        entry = self.model_dump(mode="json", by_alias=True)
+        return {name: value for name, value in entry.items() if value or name not in SELDOM}

@@ -15,7 +15,6 @@ from devclaw_py.errors import Conflict, InvalidArguments, NotActive, SessionErro
 from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AuditLine, OutboxRow
-from devclaw_py.model.pipeline import Role
 from devclaw_py.model.project import Project
 from devclaw_py.model.question import Decision, Question, QuestionEnd
 from devclaw_py.operations.steps import Call
@@ -124,8 +123,7 @@ def _end(app: App, question: Question, over: Decision) -> list[dict[str, Any]]:
 
 def _tell_stuck(app: App, stuck: Stuck) -> None:
     place = stuck.place
-    attach = f"devclaw attach {place.project} {place.role} {place.tier} --write"
-    told = announce.stuck(place.session, stuck.detail, stuck.screen, attach)
+    told = announce.stuck(place.session, stuck.detail, stuck.screen, place.attach)
     key = f"stuck:{hashlib.sha256(stuck.key.encode(errors='replace')).hexdigest()[:16]}"
     app.store.journal.queue(_row(app, key, place.group_id, told))
     if not app.store.journal.first_seen(place.session, key):
@@ -215,7 +213,7 @@ def _shown(project: Project, question: Question) -> dict[str, Any]:
 
 def _issue(project: Project | None, session: str) -> int | None:
     """Return the task that the session holds."""
-    for seat in [project.seat(role) for role in Role] if project is not None else []:
+    for seat in project.seats().values() if project is not None else ():
         if seat.active and seat.tier is not None and seat.session(seat.tier) == session:
             return seat.issue
     return None

@@ -30,7 +30,7 @@ def _committed(app: App, intent: Intent) -> bool:
     if intent.undoing:
         return False
     entry = project_of(app, intent).on_disk()
-    return all(entry[key] == pair["to"] for key, pair in intent.payload["changed"].items())
+    return all(entry.get(key) == pair["to"] for key, pair in intent.payload["changed"].items())
 
 
 def _finish(app: App, intent: Intent) -> Closing:

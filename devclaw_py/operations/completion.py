@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import ConfigError, InvalidArguments, NotActive, NotAllowed, ProjectBusy, StateCorrupt
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent, Report
-from devclaw_py.model.pipeline import Result, Role
+from devclaw_py.model.pipeline import Result, Role, SeatKey
 from devclaw_py.model.project import Project
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.pickup import ADOPTED, next_attempt
@@ -17,6 +17,8 @@ from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.shared import ref_of
 from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules import announce, workflow
+
+Found = TypeVar("Found")
 
 
 def complete(
@@ -80,20 +82,25 @@ def _find_attempt(
     if number is None:
         return _reported_last(app, project, role, report, issue) or _current_attempt(app, project, role, issue)
     if issue is None:
-        issue = project.seat(role).issue
-        if issue is None or project.seat(role).attempt != number:
+        issue = _only([seat.issue for seat in project.seats(role).values() if seat.attempt == number])
+        if issue is None:
             raise InvalidArguments("a report with an attempt number needs issueId, too: attempts are counted per issue")
     for attempt in app.store.journal.attempts(project.group_id, issue):
         if (attempt.number, attempt.role) == (number, role):
             return attempt
-    if project.seat(role).holds(issue, number):
-        return _adopt(app, project, role, issue)
+    key = _only([key for key, seat in project.seats(role).items() if seat.holds(issue, number)])
+    if key is not None:
+        return _adopt(app, project, key, issue)
     raise NotActive(f"{role} of {project.name} never had attempt {number} of issue #{issue}; nothing was reported")
+
+
+def _only(found: list[Found]) -> Found | None:
+    return found[0] if len(found) == 1 else None
 
 
 def _reported_last(app: App, project: Project, role: Role, report: Report, issue: int | None) -> Attempt | None:
     """Return the newest attempt of an idle role (at ``issue``) if it is this very report that ended it."""
-    if project.seat(role).active and issue in (None, project.seat(role).issue):
+    if any(seat.active and issue in (None, seat.issue) for seat in project.seats(role).values()):
         return None
     tries = [known for known in app.store.journal.attempts(project.group_id, issue) if known.role is role]
     return tries[-1] if tries and tries[-1].report == report else None
@@ -109,32 +116,39 @@ def _check_own(call: Call, ending: Attempt) -> None:
 
 
 def _current_attempt(app: App, project: Project, role: Role, issue: int | None) -> Attempt:
-    seat = project.seat(role)
-    if not seat.active or seat.issue is None or issue not in (None, seat.issue):
-        what = f"holds #{seat.issue}" if seat.active else "holds no task"
+    busy = {key: seat for key, seat in project.seats(role).items() if seat.active and seat.issue is not None}
+    meant = [key for key, seat in busy.items() if issue in (None, seat.issue)]
+    held = " and ".join(f"#{seat.issue}" for seat in busy.values())
+    if not meant:
+        what = f"holds {held}" if busy else "holds no task"
         asked = f"#{issue}" if issue is not None else "a task"
         raise NotActive(f"{role} of {project.name} {what}; there is no report to take for {asked}")
+    if len(meant) > 1:
+        raise InvalidArguments(f"{role} of {project.name} holds {held}: the report needs issueId")
+    seat = busy[meant[0]]
+    assert seat.issue is not None
     for attempt in app.store.journal.attempts(project.group_id, seat.issue):
         if attempt.number == seat.attempt:
             return attempt
-    return _adopt(app, project, role, seat.issue)
+    return _adopt(app, project, meant[0], seat.issue)
 
 
-def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
+def _adopt(app: App, project: Project, key: SeatKey, issue: int) -> Attempt:
     """Note the attempt of a seat that the journal does not know, and number it if the seat does not.
 
     The original takes seats without counting attempts; and a journal may be lost while a worker is at work, whose
     report names the number that it was given.
     """
-    seat, now = project.seat(role), app.clock.now()
+    seat, now, role = project.seat(*key), app.clock.now(), key.role
     tier = seat.tier or workflow.default_tier(role)
     adopted = Attempt(
         group_id=project.group_id,
         issue=issue,
         number=seat.attempt or next_attempt(app, project, issue),
         role=role,
+        seat=key.number,
         tier=tier,
-        session=seat.session(tier) or app.work.desk(project, role, tier).session,
+        session=seat.session(tier) or app.work.desk(project, role, tier, key.number).session,
         op=ADOPTED,
         accepted=seat.start_time or now,
         started=seat.start_time or now,
@@ -142,7 +156,7 @@ def _adopt(app: App, project: Project, role: Role, issue: int) -> Attempt:
     app.store.journal.save_attempt(adopted)
     update = {"attempt": adopted.number}
     app.store.registry.change(
-        project.group_id, lambda found: found.with_seat(role, found.seat(role).model_copy(update=update))
+        project.group_id, lambda found: found.with_seat(key, found.seat(*key).model_copy(update=update))
     )
     return adopted
 
@@ -163,6 +177,7 @@ def _intent(app: App, call: Call, project: Project | None, ending: Attempt, repo
         },
         issue=ending.issue,
         role=ending.role,
+        seat=ending.seat,
         tier=ending.tier,
         session=ending.session,
         attempt=ending.number,

@@ -56,9 +56,10 @@ def task_again(app: App, call: Call, *, group_id: str, issue: int | None) -> dic
 def _held(app: App, project: Project, caller: Caller, issue: int | None) -> Attempt:
     """Return the attempt that the seat of the caller's session holds."""
     assert caller.role is not None
-    seat = project.seat(caller.role)
-    own = seat.active and seat.tier is not None and seat.session(seat.tier) == caller.session
-    if not own or seat.issue is None:
+    seats = project.seats(caller.role).values()
+    own = [seat for seat in seats if seat.active and seat.tier and seat.session(seat.tier) == caller.session]
+    seat = own[0] if own else None
+    if seat is None or seat.issue is None:
         raise NotActive(
             f"{caller.session} holds no task now: it was completed, or somebody moved it",
             hint="stop working and wait for the next task message",
@@ -90,7 +91,7 @@ def _newest(app: App, project: Project, issue: int | None) -> Attempt:
 
 
 def _standing(app: App, project: Project, attempt: Attempt) -> Standing:
-    desk = app.work.desk(project, attempt.role, attempt.tier)
+    desk = app.work.desk(project, attempt.role, attempt.tier, attempt.seat)
     branch = attempt.branch
     if branch is None and attempt.role is Role.DEV:  # begun by a devclaw that did not note it
         branch = app.work.branch(project, attempt.issue, attempt.title)

@@ -150,7 +150,7 @@ def _has_reported(app: App, snapshot: Snapshot, fix: Fix) -> bool:
     waiting = app.store.journal.intents(snapshot.project.group_id)
     return any(
         (intent.kind, intent.role, intent.attempt) == ("complete", fix.release.role, fix.release.attempt)
-        and intent.issue == snapshot.project.seat(fix.release.role).issue
+        and intent.issue == snapshot.project.seat(*fix.release.key).issue
         for intent in waiting
     )
 
@@ -195,6 +195,7 @@ def _intent(app: App, call: Call, snapshot: Snapshot, found: Diagnosis, fix: Fix
         },
         issue=number,
         role=release.role if release else None,
+        seat=release.seat if release else 1,
         tier=release.tier if release else None,
         session=release.session if release else None,
         attempt=release.attempt if release else None,
@@ -207,7 +208,7 @@ def _seat_of(fix: Fix) -> Release | None:
     if fix.seats is None:
         return fix.release
     seats = fix.seats
-    return Release(role=seats.role, attempt=seats.number, tier=seats.tier, session=seats.session)
+    return Release(role=seats.role, seat=seats.seat, attempt=seats.number, tier=seats.tier, session=seats.session)
 
 
 def _seating(fix: Fix) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError
 from devclaw_py.model.journal import Attempt, Intent
-from devclaw_py.model.pipeline import Role, StateKind
+from devclaw_py.model.pipeline import Role, SeatKey, StateKind
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
 from devclaw_py.operations.shared import workplace
@@ -95,7 +95,7 @@ def _issues(app: App, project: Project, attempts: list[Attempt]) -> dict[int, Is
     tracker = app.open_tracker(project)
     tasks = {task.number: task for task in tracker.list_all()}
     tried = {attempt.issue for attempt in attempts}
-    seated = {project.seat(role).issue for role in Role}
+    seated = {seat.issue for seat in project.seats().values()}
     starts = {a.issue: a.commit for a in reversed(attempts) if a.role is Role.DEV and a.commit is not None}
     numbers = [number for number, task in tasks.items() if number in tried | seated or states_in(task.labels)]
     found = {number: _issue(app, project, tracker, tasks[number], starts.get(number)) for number in numbers}
@@ -105,9 +105,9 @@ def _issues(app: App, project: Project, attempts: list[Attempt]) -> dict[int, Is
 
 def _issue(app: App, project: Project, tracker: IssueProvider, task: Task, start: str | None) -> Issue:
     issue = Issue(task=task)
-    holders = [role for role in Role if project.seat(role).holds(task.number, None)]
+    holders = {key.role: seat for key, seat in project.seats().items() if seat.holds(task.number, None)}
     try:
-        if is_odd(holders, issue) or any(project.seat(role).previous_state is None for role in holders):
+        if is_odd([*holders], issue) or any(seat.previous_state is None for seat in holders.values()):
             issue = issue.model_copy(update={"events": tuple(tracker.label_events(task.number))})
         if task.closed and any(workflow.KIND[s] in (StateKind.QUEUE, StateKind.ACTIVE) for s in issue.standing):
             issue = issue.model_copy(update={"merged": app.work.merged(project, task.number, start=start)})
@@ -116,16 +116,15 @@ def _issue(app: App, project: Project, tracker: IssueProvider, task: Task, start
     return issue
 
 
-def _workers(app: App, project: Project, looks: dict[str, Look] | None) -> dict[Role, Worker] | None:
+def _workers(app: App, project: Project, looks: dict[str, Look] | None) -> dict[SeatKey, Worker] | None:
     if looks is None:
         return None
-    seats = {role: project.seat(role) for role in Role}
-    return {role: _worker(app, project, role, seat, looks) for role, seat in seats.items() if seat.active}
+    return {key: _worker(app, project, key, seat, looks) for key, seat in project.seats().items() if seat.active}
 
 
-def _worker(app: App, project: Project, role: Role, seat: Seat, looks: dict[str, Look]) -> Worker:
-    tier = seat.tier or workflow.default_tier(role)
-    desk = app.work.desk(project, role, tier)
+def _worker(app: App, project: Project, key: SeatKey, seat: Seat, looks: dict[str, Look]) -> Worker:
+    tier = seat.tier or workflow.default_tier(key.role)
+    desk = app.work.desk(project, key.role, tier, key.number)
     session = seat.session(tier) or desk.session
     try:
         # A session that is not listed may belong to somebody else: asking for it by name says so.
@@ -140,6 +139,6 @@ def _seen(app: App, project: Project, desk: Desk, session: str, seat: Seat, look
     if pulse is Pulse.IDLE and seat.attempt is not None:
         silent = app.sessions.agent.silent(app.sessions.folder(session), f"{seat.issue}.{seat.attempt}")
     if pulse is Pulse.GONE and seat.attempt is not None:
-        resumable = app.sessions.agent.can_resume(workplace(app, project, desk.role, desk.tier, session))
+        resumable = app.sessions.agent.can_resume(workplace(app, project, desk.key, desk.tier, session))
     detail = look.detail or ("it is alive and says nothing of itself" if pulse is Pulse.UNKNOWN else "")
     return Worker(session=session, pulse=pulse, detail=detail, silent=silent, resumable=resumable)

@@ -10,10 +10,10 @@ from devclaw_py.app import App
 from devclaw_py.errors import AttemptsUsedUp, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
-from devclaw_py.model.pipeline import Role, RoleExecution, State, Tier
+from devclaw_py.model.pipeline import Role, RoleExecution, SeatKey, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
-from devclaw_py.operations.pickup_steps import PICKUP
+from devclaw_py.operations.pickup_steps import AT_WORK, PICKUP
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
@@ -21,7 +21,7 @@ from devclaw_py.rules import tiers, workflow
 from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.base import IssueProvider
-from devclaw_py.work.base import Desk
+from devclaw_py.work.base import desk_name
 
 # The operation of an attempt that devclaw learnt from a seat, not by a pickup of its own.
 ADOPTED = "adopted"
@@ -52,15 +52,16 @@ def pick_up(
 
 
 def _check_seats(project: Project, role: Role) -> None:
-    if project.seat(role).active:
+    if not project.open_seats(role):
+        held = " and ".join(f"#{seat.issue}" for seat in project.seats(role).values() if seat.active)
         raise WorkerBusy(
-            f"{role} of {project.name} already holds #{project.seat(role).issue}; it takes one task at a time",
-            hint="wait for its report, or call session_health if the worker is gone",
+            f"{role} of {project.name} already holds {held}; each worker takes one task at a time",
+            hint="wait for a report, or call session_health if a worker is gone",
         )
-    if project.role_execution is RoleExecution.SEQUENTIAL and project.seat(role.other).active:
+    busy = [seat.issue for seat in project.seats(role.other).values() if seat.active]
+    if project.role_execution is RoleExecution.SEQUENTIAL and busy:
         raise WorkerBusy(
-            f"{project.name} works on one role at a time and {role.other} holds #{project.seat(role.other).issue}",
-            hint="wait for its report",
+            f"{project.name} works on one role at a time and {role.other} holds #{busy[0]}", hint="wait for its report"
         )
 
 
@@ -87,7 +88,7 @@ def _choose_task(app: App, project: Project, role: Role, issue: int | None) -> t
 def _waiting(app: App, tracker: IssueProvider, project: Project, role: Role) -> Iterator[Task]:
     """Yield what the role could pick up next, in queue order; claimed and inconsistent issues are passed over."""
     kept = {intent.issue for intent in app.store.journal.intents(project.group_id)}
-    seated = {project.seat(other).issue for other in Role}
+    seated = {seat.issue for seat in project.seats().values()}
     for state in workflow.queues_of(role):
         for task in tracker.list_by_label(state):
             if task.number not in kept | seated and len(states_in(task.labels)) == 1:
@@ -109,11 +110,11 @@ def check_unclaimed(app: App, project: Project, issue: int) -> None:
 
 
 def _check_unseated(project: Project, task: Task) -> None:
-    for role in Role:
-        if project.seat(role).issue == task.number:
-            how = "holds" if project.seat(role).active else "is idle and names"
+    for key, seat in project.seats().items():
+        if seat.issue == task.number:
+            how = "holds" if seat.active else "is idle and names"
             raise WrongState(
-                f"{role} of {project.name} still {how} #{task.number}, although its label says otherwise",
+                f"{key} of {project.name} still {how} #{task.number}, although its label says otherwise",
                 hint="call session_health with autoFix",
             )
 
@@ -135,7 +136,8 @@ def _allot(
 ) -> tuple[Intent, Attempt]:
     role = workflow.ROLE[source]
     choice = tiers.choose(role, given=tier, labels=task.labels, title=task.title, body=task.body)
-    desk = app.work.desk(project, role, choice.tier)
+    key = _seat_for(app, project, role, choice.tier, task.number)
+    desk = app.work.desk(project, role, choice.tier, key.number)
     number = next_attempt(app, project, task.number)
     intent = begun(
         app,
@@ -150,10 +152,11 @@ def _allot(
             "model": app.model_of(project, choice.tier),
             "tierSource": choice.source,
             "tierReason": choice.reason,
-            "seatBefore": _memory_of(project.seat(role), choice.tier),
+            "seatBefore": _memory_of(project.seat(*key), choice.tier),
         },
         issue=task.number,
         role=role,
+        seat=key.number,
         tier=choice.tier,
         session=desk.session,
         attempt=number,
@@ -165,6 +168,7 @@ def _allot(
         issue=task.number,
         number=number,
         role=role,
+        seat=key.number,
         tier=choice.tier,
         session=desk.session,
         op=call.op,
@@ -173,6 +177,25 @@ def _allot(
         started=intent.at,
     )
     return intent, attempt
+
+
+def _seat_for(app: App, project: Project, role: Role, tier: Tier, issue: int) -> SeatKey:
+    """Return the open seat that knows most of the task: had it before, else has a session of the tier, else the first.
+
+    A session that does not rest is passed over for one that may.
+    """
+    seats = project.open_seats(role)
+    if len(seats) == 1:
+        return next(iter(seats))
+    looks = app.sessions.looks()
+    before = [a.seat for a in app.store.journal.attempts(project.group_id, issue) if (a.role, a.tier) == (role, tier)]
+
+    def rank(key: SeatKey) -> tuple[bool, bool, bool, int]:
+        session = seats[key].session(tier)
+        at_work = session in looks and looks[session].status in AT_WORK
+        return at_work, key.number not in before[-1:], session is None, key.number
+
+    return min(seats, key=rank)
 
 
 def _memory_of(seat: Seat, tier: Tier) -> dict[str, str | None]:
@@ -187,10 +210,14 @@ def next_attempt(app: App, project: Project, issue: int) -> int:
     The journal may be lost or an old copy. What a session has been offered counts, because an old acceptance would
     be taken for that of the new offer.
     """
-    seats = [project.seat(role) for role in Role]
-    known = [seat.attempt or 0 for seat in seats if seat.issue == issue]
-    desks = [Desk(slug=project.slug, role=tier.role, tier=tier, worktree=project.repo_path) for tier in Tier]
-    known += [mailbox.newest(app.sessions.folder(desk.session), issue) for desk in desks]
+    known = [seat.attempt or 0 for seat in project.seats().values() if seat.issue == issue]
+    sessions = [
+        f"{project.slug}-{desk_name(role, tier, number)}"
+        for role, number in project.seats()
+        for tier in Tier
+        if tier.role is role
+    ]
+    known += [mailbox.newest(app.sessions.folder(session), issue) for session in sessions]
     if _journal_was_lost(app, project, issue):
         known += [_number(entry.get("attempt")) for entry in app.store.audit.read() if _is_about(entry, project, issue)]
     return max(app.store.journal.next_attempt(project.group_id, issue), 1 + max(known, default=0))

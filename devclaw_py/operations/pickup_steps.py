@@ -42,11 +42,11 @@ def _desk(app: App, intent: Intent) -> Intent:
 
 
 def _session(app: App, intent: Intent) -> Intent:
-    _, _, role, tier, session = seat_of(intent)
+    _, _, _, tier, session = seat_of(intent)
     project = project_of(app, intent)
     if app.sessions.look(session).status in UNUSED:
         intent = note(app, intent.knowing(starts=True))
-    place = workplace(app, project, role, tier, session).model_copy(update={"model": intent.payload["model"]})
+    place = workplace(app, project, intent.key, tier, session).model_copy(update={"model": intent.payload["model"]})
     action = app.sessions.ensure(place, keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action)
 
@@ -98,13 +98,13 @@ def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
 def _free_desks(app: App, project: Project) -> list[Desk]:
     """Return the desks whose seat holds no task and whose session has no turn running."""
     free, looks = [], app.sessions.looks()
-    for tier in Tier:
-        desk = app.work.desk(project, tier.role, tier)
-        seat = project.seat(tier.role)
-        seated = seat.active and seat.tier is tier
-        at_work = desk.session in looks and looks[desk.session].status in AT_WORK
-        if not seated and not at_work:
-            free.append(desk)
+    for (role, number), seat in project.seats().items():
+        for tier in (tier for tier in Tier if tier.role is role):
+            desk = app.work.desk(project, role, tier, number)
+            seated = seat.active and seat.tier is tier
+            at_work = desk.session in looks and looks[desk.session].status in AT_WORK
+            if not seated and not at_work:
+                free.append(desk)
     return free
 
 
@@ -136,22 +136,22 @@ def _put_back(app: App, intent: Intent) -> None:
 
 
 def _seat(app: App, intent: Intent) -> Intent:
-    issue, attempt, role, tier, session = seat_of(intent)
-    source = source_of(intent)[1]
+    issue, attempt, _, tier, session = seat_of(intent)
+    key, source = intent.key, source_of(intent)[1]
 
     def take(project: Project) -> Project:
-        seat = project.seat(role).take(
+        seat = project.seat(*key).take(
             issue, tier=tier, session=session, attempt=attempt, previous_state=source, at=app.clock.now()
         )
-        return project.with_seat(role, seat)
+        return project.with_seat(key, seat)
 
     app.store.registry.change(intent.group_id, take)
     return intent
 
 
 def _seated(app: App, intent: Intent) -> Intent | None:
-    issue, attempt, role, _, _ = seat_of(intent)
-    return intent if project_of(app, intent).seat(role).holds(issue, attempt) else None
+    issue, attempt, *_ = seat_of(intent)
+    return intent if project_of(app, intent).seat(*intent.key).holds(issue, attempt) else None
 
 
 def _offer(app: App, intent: Intent) -> Intent:

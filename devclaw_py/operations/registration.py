@@ -88,7 +88,7 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
             app.work.check(wanted)
         old, new = project.on_disk(), wanted.on_disk()
         keys = [to_camel(name) for name in changes]
-        changed = {key: {"from": old[key], "to": new[key]} for key in keys if old[key] != new[key]}
+        changed = {key: {"from": old.get(key), "to": new[key]} for key in keys if old.get(key) != new[key]}
         if not changed:
             return answer(project.name, group_id, changed)
         return perform(app, CHANGE, _change(app, call, project, changed))
@@ -100,8 +100,9 @@ def _change(app: App, call: Call, project: Project, changed: dict[str, dict[str,
 
 
 def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes with the models of the tiers that are not named, less those that are named as None."""
-    if "models" not in changes:
-        return changes
-    models = {**project.models, **changes["models"]}
-    return {**changes, "models": {tier: model for tier, model in models.items() if model is not None}}
+    """Return the changes with what the project has under the names that are not given, less those given as None."""
+    merged = dict(changes)
+    for name, before in (("models", project.models), ("workers", project.workers)):
+        if name in changes:
+            merged[name] = {key: value for key, value in {**before, **changes[name]}.items() if value is not None}
+    return merged

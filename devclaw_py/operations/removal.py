@@ -7,7 +7,6 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.errors import IssueClaimed, WorkerBusy
 from devclaw_py.model.journal import Intent
-from devclaw_py.model.pipeline import Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.removal_steps import REMOVE
@@ -39,7 +38,7 @@ def _intent(app: App, call: Call, project: Project, *, force: bool) -> Intent:
 
 
 def _check_idle(app: App, project: Project) -> None:
-    busy = [f"{role} with #{project.seat(role).issue}" for role in Role if project.seat(role).active]
+    busy = [f"{key} with #{seat.issue}" for key, seat in project.seats().items() if seat.active]
     if busy:
         raise WorkerBusy(
             f"{project.name} is at work: {' and '.join(busy)}; complete or move the task first",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from devclaw_py.agents.base import Workplace
 from devclaw_py.app import App
 from devclaw_py.model.journal import Attempt, AttemptChange, Intent
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
 from devclaw_py.trackers.base import IssueProvider
@@ -60,20 +60,21 @@ def ref_of(intent: Intent) -> TaskRef:
 def desk_of(app: App, project: Project, intent: Intent) -> Desk:
     """Return the desk that the intent is about."""
     _, _, role, tier, _ = seat_of(intent)
-    return app.work.desk(project, role, tier)
+    return app.work.desk(project, role, tier, intent.seat)
 
 
-def workplace(app: App, project: Project, role: Role, tier: Tier, session: str) -> Workplace:
+def workplace(app: App, project: Project, key: SeatKey, tier: Tier, session: str) -> Workplace:
     """Return where the worker of a seat lives."""
     return Workplace(
         session=session,
         workspace=app.workspace,
         group_id=project.group_id,
         project=project.name,
-        role=role,
+        role=key.role,
+        seat=key.number,
         tier=tier,
         model=app.model_of(project, tier),
-        worktree=app.work.desk(project, role, tier).worktree,
+        worktree=app.work.desk(project, key.role, tier, key.number).worktree,
         folder=app.sessions.folder(session),
         permission_mode=project.permission_mode,
         allow=project.allow,
@@ -93,38 +94,39 @@ def change_of(intent: Intent, **learnt: object) -> AttemptChange:
 
 def release_seat(app: App, intent: Intent) -> None:
     """Free the seat if it still holds this attempt; sessions are kept."""
-    issue, attempt, role, _, _ = seat_of(intent)
+    issue, attempt, *_ = seat_of(intent)
+    key = intent.key
 
     def free(project: Project) -> Project:
-        seat = project.seat(role)
-        return project.with_seat(role, seat.release()) if seat.holds(issue, attempt) else project
+        seat = project.seat(*key)
+        return project.with_seat(key, seat.release()) if seat.holds(issue, attempt) else project
 
-    if project_of(app, intent).seat(role).holds(issue, attempt):
+    if project_of(app, intent).seat(*key).holds(issue, attempt):
         app.store.registry.change(intent.group_id, free)
 
 
 def restore_seat(app: App, intent: Intent) -> None:
     """Give the seat back as it was before a pickup took it: with the tier and the session it had then."""
-    issue, attempt, role, tier, _ = seat_of(intent)
-    before = intent.payload.get("seatBefore", {})
+    issue, attempt, _, tier, _ = seat_of(intent)
+    key, before = intent.key, intent.payload.get("seatBefore", {})
 
     def restore(project: Project) -> Project:
-        seat = project.seat(role)
+        seat = project.seat(*key)
         if not seat.holds(issue, attempt):
             return project
         sessions = {name: key for name, key in seat.sessions.items() if name != tier.value}
         if "session" in before:
             sessions = {**seat.sessions, tier.value: before["session"]}
         freed = seat.release().model_copy(update={"sessions": sessions, "model": before.get("model", seat.model)})
-        return project.with_seat(role, freed)
+        return project.with_seat(key, freed)
 
-    if project_of(app, intent).seat(role).holds(issue, attempt):
+    if project_of(app, intent).seat(*key).holds(issue, attempt):
         app.store.registry.change(intent.group_id, restore)
 
 
 def seated_sessions(app: App) -> frozenset[str]:
     """Return the sessions whose seats hold a task."""
-    seats = [project.seat(role) for project in app.store.registry.all().values() for role in Role]
+    seats = [seat for project in app.store.registry.all().values() for seat in project.seats().values()]
     named = [seat.session(seat.tier) for seat in seats if seat.active and seat.tier is not None]
     return frozenset(name for name in named if name is not None)
 

@@ -8,7 +8,7 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import WrongState
 from devclaw_py.model.journal import Intent
-from devclaw_py.model.pipeline import Role, State, StateKind
+from devclaw_py.model.pipeline import Role, SeatKey, State, StateKind
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
 from devclaw_py.operations.pickup import check_unclaimed
@@ -32,21 +32,21 @@ def move_issue(app: App, call: Call, *, group_id: str, issue: int, state: State,
         check_unclaimed(app, project, issue)
         found, holder = states_in(task.labels), _holder(project, issue)
         _check_target(task, state, project, found)
-        if _stands(task, state, found) and (holder is None or workflow.ACTIVE[holder[0]] is state):
+        if _stands(task, state, found) and (holder is None or workflow.ACTIVE[holder[0].role] is state):
             return _unchanged(project, task, state)
         intent = _intent(app, call, project, task, state, holder, reason)
         return perform(app, UPDATE, intent)
 
 
-def _holder(project: Project, issue: int) -> tuple[Role, Seat] | None:
-    return next(((role, project.seat(role)) for role in Role if project.seat(role).holds(issue, None)), None)
+def _holder(project: Project, issue: int) -> tuple[SeatKey, Seat] | None:
+    return next(((key, seat) for key, seat in project.seats().items() if seat.holds(issue, None)), None)
 
 
 def _check_target(task: Task, state: State, project: Project, found: tuple[State, ...]) -> None:
     if workflow.KIND[state] is not StateKind.ACTIVE:
         return
     role = workflow.ROLE[state]
-    if not project.seat(role).holds(task.number, None):
+    if not any(seat.holds(task.number, None) for seat in project.seats(role).values()):
         was = " and ".join(found) or "no state"
         raise WrongState(
             f"issue #{task.number} was to move from {was} to {state}, but only a pickup enters {state}",
@@ -79,12 +79,13 @@ def _unchanged(project: Project, task: Task, state: State) -> dict[str, Any]:
 
 
 def _intent(
-    app: App, call: Call, project: Project, task: Task, state: State, holder: tuple[Role, Seat] | None, reason: str
+    app: App, call: Call, project: Project, task: Task, state: State, holder: tuple[SeatKey, Seat] | None, reason: str
 ) -> Intent:
     found = states_in(task.labels)
     source = next((known for known in found if known is not state), found[0] if found else None)
-    keeps = holder is not None and workflow.ACTIVE[holder[0]] is state
-    role, seat = (None, None) if holder is None or keeps else holder
+    keeps = holder is not None and workflow.ACTIVE[holder[0].role] is state
+    key, seat = (None, None) if holder is None or keeps else holder
+    role = key.role if key else None
     stands = _stands(task, state, found)
     if stands and role is not None:
         told = announce.released(task.ref, role, f"the issue is in {state} already")
@@ -115,6 +116,7 @@ def _intent(
         },
         issue=task.number,
         role=role,
+        seat=key.number if key else 1,
         tier=seat.tier if seat else None,
         session=seat.session(seat.tier) if seat and seat.tier else None,
         attempt=seat.attempt if seat else None,

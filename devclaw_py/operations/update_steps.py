@@ -54,11 +54,11 @@ def _resume(app: App, intent: Intent) -> Intent:
     if not intent.payload.get("resumes"):
         return intent
     project = project_of(app, intent)
-    _, _, role, tier, session = seat_of(intent)
+    _, _, _, tier, session = seat_of(intent)
     if app.sessions.look(session).status not in UNUSED:
         raise Conflict(f"the session {session} lives again; nothing was changed")
     intent = note(app, intent.knowing(starts=True))
-    action = app.sessions.ensure(workplace(app, project, role, tier, session), keep=sessions_in_use(app))
+    action = app.sessions.ensure(workplace(app, project, intent.key, tier, session), keep=sessions_in_use(app))
     return intent.knowing(sessionAction=action.value)
 
 
@@ -166,20 +166,19 @@ def _seat(app: App, intent: Intent) -> Intent:
 
 
 def _released(intent: Intent, project: Project) -> Project:
-    assert intent.role is not None
-    seat = project.seat(intent.role)
+    seat = project.seat(*intent.key)
     mine = seat.issue == intent.issue and intent.attempt in (None, seat.attempt)
-    return project.with_seat(intent.role, seat.release()) if mine else project
+    return project.with_seat(intent.key, seat.release()) if mine else project
 
 
 def _reseated(intent: Intent, project: Project) -> Project:
-    issue, attempt, role, tier, session = seat_of(intent)
-    seat = project.seat(role)
+    issue, attempt, _, tier, session = seat_of(intent)
+    seat = project.seat(*intent.key)
     if seat.active and seat.issue != issue:
         return project
     since, previous = datetime.fromisoformat(intent.payload["since"]), State(intent.payload["previous"])
     taken = seat.take(issue, tier=tier, session=session, attempt=attempt, previous_state=previous, at=since)
-    return project.with_seat(role, taken)
+    return project.with_seat(intent.key, taken)
 
 
 def _tell(app: App, intent: Intent) -> Intent:

@@ -43,15 +43,16 @@ def carry_out(
     left to the next call or the heartbeat.
     """
     wishes = app.store.journal.wishes(group_id)
-    return [_try(app, wish, caller) for wish in wishes if own_session is None or _session(app, wish) != own_session]
+    return [_try(app, wish, caller) for wish in wishes if own_session is None or _sessions(app, wish) != {own_session}]
 
 
-def _session(app: App, wish: Wish) -> str | None:
-    """Return the session that a wish is for, or None when its tier has yet to be chosen."""
+def _sessions(app: App, wish: Wish) -> set[str]:
+    """Return the sessions that a wish could be for now; none when its tier has yet to be chosen."""
     tier = Tier.QA if wish.role is Role.QA else wish.tier
     if tier is None:
-        return None
-    return app.work.desk(app.store.registry.get(wish.group_id), wish.role, tier).session
+        return set()
+    project = app.store.registry.get(wish.group_id)
+    return {app.work.desk(project, key.role, tier, key.number).session for key in project.open_seats(wish.role)}
 
 
 def _try(app: App, wish: Wish, caller: Caller) -> dict[str, Any]:

@@ -156,14 +156,14 @@ def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) 
 
 
 def queue(
-    name: str, waiting: Mapping[State, int] | None, busy: Mapping[Role, int | None], trouble: Sequence[str] = ()
+    name: str, waiting: Mapping[State, int] | None, busy: Mapping[str, int | None], trouble: Sequence[str] = ()
 ) -> Announcement:
     """Tell what waits and who works: ``📊 shop: 2 To Do, 1 To Test. DEV on #42, QA idle``; None: it is unknown."""
     if waiting is None:
         counts = "what waits is unknown"
     else:
         counts = ", ".join(f"{count} {state}" for state, count in waiting.items() if count) or "nothing waits"
-    seats = ", ".join(f"{role.upper()} {f'on #{issue}' if issue else 'idle'}" for role, issue in busy.items())
+    seats = ", ".join(f"{seat.upper()} {f'on #{issue}' if issue else 'idle'}" for seat, issue in busy.items())
     return Announcement(
         emoji="📊", text=f"{name}: {counts}. {seats}", notes=tuple(f"⚠️ {_brief(text)}" for text in trouble)
     )

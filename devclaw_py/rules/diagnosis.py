@@ -8,7 +8,7 @@ from enum import StrEnum
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.journal import Attempt, Intent
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import LabelEvent, Task
 from devclaw_py.rules.labels import states_in
@@ -70,7 +70,7 @@ class Snapshot(Value):
     opened: tuple[Opened, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     issues: dict[int, Issue] | None = None
-    workers: dict[Role, Worker] | None = None
+    workers: dict[SeatKey, Worker] | None = None
     tracker_trouble: str = ""
     terminal_trouble: str = ""
     limit: int = 4
@@ -90,9 +90,15 @@ class Release(Value):
     """Whose seat is freed and whose attempt ends; ``attempt`` None means a seat without a number."""
 
     role: Role
+    seat: int = 1
     attempt: int | None = None
     tier: Tier | None = None
     session: str | None = None
+
+    @property
+    def key(self) -> SeatKey:
+        """The seat."""
+        return SeatKey(self.role, self.seat)
 
 
 class Fix(Value):
@@ -121,7 +127,7 @@ class Fix(Value):
         said += ["a comment on the issue"] if self.comment else []
         said += ["the session is resumed"] if self.resumes else []
         said += ["the seat follows the label"] if self.seats else []
-        said += [f"{self.release.role} is released"] if self.release and not self.resumes else []
+        said += [f"{self.release.key} is released"] if self.release and not self.resumes else []
         said += ["its worker is told"] if self.notice and not self.resumes else []
         return "; ".join(said)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from devclaw_py.model.finding import Severity
-from devclaw_py.model.pipeline import Role, State, StateKind
+from devclaw_py.model.pipeline import Role, SeatKey, State, StateKind
 from devclaw_py.model.task import LabelEvent
 from devclaw_py.rules import workflow
 from devclaw_py.rules.diagnosis import Diagnosis, Fix, Issue, Release, Snapshot, diagnosis
@@ -35,11 +35,11 @@ def diagnose(snapshot: Snapshot) -> list[Diagnosis]:
     if snapshot.issues is None:
         message = f"the tracker could not be asked: {snapshot.tracker_trouble}"
         found.append(diagnosis(snapshot, "tracker_unknown", message, severity=Severity.UNKNOWN))
-        return found + [each for role in Role for each in _without_tracker(snapshot, role)]
+        return found + [each for key in snapshot.project.seats() for each in _without_tracker(snapshot, key)]
     for number in sorted(snapshot.issues):
         if number not in snapshot.claimed:
             found += _issue(snapshot, number, snapshot.issues[number])
-    return found + [each for role in Role for each in _empty(snapshot, role)]
+    return found + [each for key in snapshot.project.seats() for each in _empty(snapshot, key)]
 
 
 def unsettled(snapshot: Snapshot) -> list[Diagnosis]:
@@ -78,59 +78,62 @@ def is_odd(project_holds: Sequence[Role], issue: Issue) -> bool:
 
 
 def _issue(snapshot: Snapshot, number: int, issue: Issue) -> list[Diagnosis]:
-    roles = [role for role in Role if snapshot.project.seat(role).holds(number, None)]
+    keys = [key for key, seat in snapshot.project.seats().items() if seat.holds(number, None)]
     if issue.task is None:
-        return [_gone(snapshot, role, number) for role in (*roles, *strays(snapshot, number))]
+        return [_gone(snapshot, key, number) for key in (*keys, *strays(snapshot, number))]
     if issue.trouble:
         message = f"#{number} could not be asked about: {issue.trouble}"
         return [diagnosis(snapshot, "issue_unknown", message, severity=Severity.UNKNOWN, issue=number)]
 
-    kept, comment = _kept(snapshot, number, issue, roles)
-    staying = [role for role in roles if workflow.ACTIVE[role] is kept]
-    found = _seatless(snapshot, number, issue) if not roles else []
+    kept, comment = _kept(snapshot, number, issue, keys)
+    staying = [key for key in keys if workflow.ACTIVE[key.role] is kept]
+    found = _seatless(snapshot, number, issue) if not keys else []
     if not found:
-        found += _labels(snapshot, number, issue, kept, comment, [role for role in roles if role not in staying])
-    return found + [each for role in staying for each in worker(snapshot, role, number, issue)]
+        found += _labels(snapshot, number, issue, kept, comment, [key for key in keys if key not in staying])
+    return found + [each for key in staying for each in worker(snapshot, key, number, issue)]
 
 
 def _seatless(snapshot: Snapshot, number: int, issue: Issue) -> list[Diagnosis]:
     """Return what an idle seat that names the issue gets: the task back where label and journal agree."""
     tries = snapshot.tries(number)
-    for role in strays(snapshot, number):
+    for key in strays(snapshot, number):
         newest = tries[-1] if tries else None
         if (
             newest is not None
             and newest.ended is None
-            and newest.role is role
-            and issue.standing == (workflow.ACTIVE[role],)
+            and newest.key == key
+            and issue.standing == (workflow.ACTIVE[key.role],)
             and not (issue.task and issue.task.closed)
         ):
-            fix = Fix(seats=newest, previous=came_from(snapshot, role, number, issue.events))
-            message = f"{role} is idle, but #{number} is in {workflow.ACTIVE[role]} and attempt {newest.number} goes on"
-            return [diagnosis(snapshot, "inactive_with_issue", message, role=role, issue=number, fix=fix)]
+            fix = Fix(seats=newest, previous=came_from(snapshot, key, number, issue.events))
+            message = (
+                f"{key} is idle, but #{number} is in {workflow.ACTIVE[key.role]} and attempt {newest.number} goes on"
+            )
+            return [diagnosis(snapshot, "inactive_with_issue", message, role=key.role, issue=number, fix=fix)]
     return []
 
 
-def _kept(snapshot: Snapshot, number: int, issue: Issue, roles: Sequence[Role]) -> tuple[State | None, str]:
+def _kept(snapshot: Snapshot, number: int, issue: Issue, keys: Sequence[SeatKey]) -> tuple[State | None, str]:
     """Return the state that the issue ends in, None to leave it without one, and what is written on it."""
-    chosen, comment = _chosen(snapshot, number, issue, roles)
+    chosen, comment = _chosen(snapshot, number, issue, keys)
     if chosen is None or workflow.KIND[chosen] is not StateKind.ACTIVE:
         return chosen, comment
     role = workflow.ROLE[chosen]
-    if role in roles and (issue.standing or not _taken_off(issue.events)):
+    held = [key for key in keys if key.role is role]
+    if held and (issue.standing or not _taken_off(issue.events)):
         return chosen, comment
     beside = next((queue for queue in workflow.queues_of(role) if queue in issue.standing), None)
-    return beside or came_from(snapshot, role, number, issue.events), comment
+    return beside or came_from(snapshot, held[0] if held else SeatKey(role), number, issue.events), comment
 
 
-def _chosen(snapshot: Snapshot, number: int, issue: Issue, roles: Sequence[Role]) -> tuple[State | None, str]:
+def _chosen(snapshot: Snapshot, number: int, issue: Issue, keys: Sequence[SeatKey]) -> tuple[State | None, str]:
     standing = issue.standing
     newest = _newest(issue.events, standing)
     if issue.task is not None and issue.task.closed:
         return _closed(snapshot, issue, newest)
     if len(standing) == 1:
         return standing[0], ""
-    held = [state for state in standing if state in {workflow.ACTIVE[role] for role in roles}]
+    held = [state for state in standing if state in {workflow.ACTIVE[key.role] for key in keys}]
     known = newest or (held[0] if held else None) or _last_known(snapshot, number)
     if known is not None:
         return known, ""
@@ -176,18 +179,18 @@ def _last_known(snapshot: Snapshot, number: int) -> State | None:
 
 
 def _labels(
-    snapshot: Snapshot, number: int, issue: Issue, kept: State | None, comment: str, released: Sequence[Role]
+    snapshot: Snapshot, number: int, issue: Issue, kept: State | None, comment: str, released: Sequence[SeatKey]
 ) -> list[Diagnosis]:
     """Return what becomes of labels that do not agree with ``kept``, and of the seats that lose the issue."""
     takes = tuple(state for state in issue.standing if state is not kept) if kept else ()
     put = kept if kept and issue.standing != (kept,) else None
     idle = strays(snapshot, number)
     if put is None and not released:
-        return [_cleared(snapshot, role, number) for role in idle]
+        return [_cleared(snapshot, key, number) for key in idle]
 
     kind, message = _named(snapshot, number, issue, released)
     notice = f"Task #{number} was moved to {kept or 'no state'}: stop working on it."
-    releases = [holder(snapshot, role) for role in released] or _left_open(snapshot, number, kept)
+    releases = [holder(snapshot, key) for key in released] or _left_open(snapshot, number, kept)
     first = releases[0] if releases else None
     fix = Fix(
         takes=takes if put else (),
@@ -202,12 +205,12 @@ def _labels(
     for other in releases[1:]:
         also = Fix(release=other, notice=notice, reason="moved")
         found.append(diagnosis(snapshot, "label_moved", message, role=other.role, issue=number, fix=also))
-    return found + [_cleared(snapshot, role, number) for role in idle]
+    return found + [_cleared(snapshot, key, number) for key in idle]
 
 
-def _named(snapshot: Snapshot, number: int, issue: Issue, released: Sequence[Role]) -> tuple[str, str]:
+def _named(snapshot: Snapshot, number: int, issue: Issue, released: Sequence[SeatKey]) -> tuple[str, str]:
     standing = " and ".join(issue.standing) or "no state label"
-    held = f", while {' and '.join(released)} holds it" if released else ""
+    held = f", while {' and '.join(map(str, released))} holds it" if released else ""
     if issue.task is not None and issue.task.closed:
         return "issue_closed", f"#{number} is closed and in {standing}{held}"
     if len(issue.standing) > 1:
@@ -225,44 +228,46 @@ def _left_open(snapshot: Snapshot, number: int, kept: State | None) -> list[Rele
     if not tries or tries[-1].ended is not None or kept is workflow.ACTIVE[tries[-1].role]:
         return []
     last = tries[-1]
-    return [Release(role=last.role, attempt=last.number, tier=last.tier, session=last.session)]
+    return [Release(role=last.role, seat=last.seat, attempt=last.number, tier=last.tier, session=last.session)]
 
 
-def _gone(snapshot: Snapshot, role: Role, number: int) -> Diagnosis:
-    release = holder(snapshot, role)
+def _gone(snapshot: Snapshot, key: SeatKey, number: int) -> Diagnosis:
+    release = holder(snapshot, key)
     notice = f"Task #{number} does not exist any more: stop working on it."
     fix = Fix(release=release, notice=notice if release.session else "", reason="issue_gone")
-    message = f"{role} holds #{number}, which the tracker does not have"
-    return diagnosis(snapshot, "issue_gone", message, role=role, issue=number, fix=fix)
+    message = f"{key} holds #{number}, which the tracker does not have"
+    return diagnosis(snapshot, "issue_gone", message, role=key.role, issue=number, fix=fix)
 
 
-def _cleared(snapshot: Snapshot, role: Role, number: int) -> Diagnosis:
-    fix = Fix(release=Release(role=role, attempt=snapshot.project.seat(role).attempt), reason="unseated")
-    message = f"{role} is idle and still names #{number}"
+def _cleared(snapshot: Snapshot, key: SeatKey, number: int) -> Diagnosis:
+    fix = Fix(
+        release=Release(role=key.role, seat=key.number, attempt=snapshot.project.seat(*key).attempt), reason="unseated"
+    )
+    message = f"{key} is idle and still names #{number}"
     return diagnosis(
         snapshot,
         "inactive_with_issue",
         message,
         severity=Severity.WARNING,
-        role=role,
+        role=key.role,
         issue=number,
         fix=fix,
     )
 
 
-def _empty(snapshot: Snapshot, role: Role) -> list[Diagnosis]:
-    if not snapshot.project.seat(role).active or snapshot.project.seat(role).issue is not None:
+def _empty(snapshot: Snapshot, key: SeatKey) -> list[Diagnosis]:
+    if not snapshot.project.seat(*key).active or snapshot.project.seat(*key).issue is not None:
         return []
-    fix = Fix(release=Release(role=role), reason="unseated")
-    return [diagnosis(snapshot, "seat_without_issue", f"{role} is busy with no issue", role=role, fix=fix)]
+    fix = Fix(release=Release(role=key.role, seat=key.number), reason="unseated")
+    return [diagnosis(snapshot, "seat_without_issue", f"{key} is busy with no issue", role=key.role, fix=fix)]
 
 
-def _without_tracker(snapshot: Snapshot, role: Role) -> list[Diagnosis]:
+def _without_tracker(snapshot: Snapshot, key: SeatKey) -> list[Diagnosis]:
     """Return what can be said of a worker when nobody knows its issue's label: no fix may touch that."""
-    seat = snapshot.project.seat(role)
+    seat = snapshot.project.seat(*key)
     if not seat.active or seat.issue is None or seat.issue in snapshot.claimed:
         return []
-    found = worker(snapshot, role, seat.issue, Issue(task=None))
+    found = worker(snapshot, key, seat.issue, Issue(task=None))
     return [each.model_copy(update={"fix": _without_labels(each.fix), "otherwise": None}) for each in found]
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from devclaw_py.model.finding import Severity
 from devclaw_py.model.journal import Attempt
-from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.pipeline import Role, SeatKey, State
 from devclaw_py.model.task import LabelEvent
 from devclaw_py.rules import workflow
 from devclaw_py.rules.attempts import dev_attempts, tests_in_a_row
@@ -17,57 +17,57 @@ from devclaw_py.rules.labels import state_of
 STALE = timedelta(hours=2)
 
 
-def worker(snapshot: Snapshot, role: Role, number: int, issue: Issue) -> list[Diagnosis]:
+def worker(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue) -> list[Diagnosis]:
     """Return what is wrong with the worker that holds the issue. The issue's label is the role's active one."""
-    outdated = _outdated(snapshot, role, number, issue)
+    outdated = _outdated(snapshot, key, number, issue)
     if outdated is not None:
         return [outdated]
-    found = snapshot.workers.get(role) if snapshot.workers is not None else None
+    found = snapshot.workers.get(key) if snapshot.workers is not None else None
     if found is None:
-        return _stale(snapshot, role, number)
+        return _stale(snapshot, key, number)
     if found.pulse is Pulse.GONE:
-        return [_dead(snapshot, role, number, issue, found)]
+        return [_dead(snapshot, key, number, issue, found)]
     if found.pulse is Pulse.UNKNOWN:
-        message = f"the session of {role}, {found.session}, could not be asked about #{number}: {found.detail}"
-        return [diagnosis(snapshot, "session_unknown", message, severity=Severity.UNKNOWN, role=role, issue=number)]
+        message = f"the session of {key}, {found.session}, could not be asked about #{number}: {found.detail}"
+        return [diagnosis(snapshot, "session_unknown", message, severity=Severity.UNKNOWN, role=key.role, issue=number)]
     if found.pulse is Pulse.IDLE and found.silent is not None:
-        return [_silent(snapshot, role, number, issue, found.silent)]
-    return _stale(snapshot, role, number)
+        return [_silent(snapshot, key, number, issue, found.silent)]
+    return _stale(snapshot, key, number)
 
 
-def holder(snapshot: Snapshot, role: Role) -> Release:
+def holder(snapshot: Snapshot, key: SeatKey) -> Release:
     """Return the release of a seat as it is held."""
-    seat = snapshot.project.seat(role)
-    tier = seat.tier or workflow.default_tier(role)
-    return Release(role=role, attempt=seat.attempt, tier=tier, session=seat.session(tier))
+    seat = snapshot.project.seat(*key)
+    tier = seat.tier or workflow.default_tier(key.role)
+    return Release(role=key.role, seat=key.number, attempt=seat.attempt, tier=tier, session=seat.session(tier))
 
 
-def strays(snapshot: Snapshot, number: int) -> list[Role]:
-    """Return the roles whose seat is idle and still names the issue."""
-    seats = {role: snapshot.project.seat(role) for role in Role}
-    return [role for role, seat in seats.items() if not seat.active and seat.issue == number]
+def strays(snapshot: Snapshot, number: int) -> list[SeatKey]:
+    """Return the seats that are idle and still name the issue."""
+    seats = snapshot.project.seats()
+    return [key for key, seat in seats.items() if not seat.active and seat.issue == number]
 
 
-def came_from(snapshot: Snapshot, role: Role, number: int, events: Sequence[LabelEvent]) -> State:
+def came_from(snapshot: Snapshot, key: SeatKey, number: int, events: Sequence[LabelEvent]) -> State:
     """Return the queue that the role's task was picked up from: seat and history know, else it is the home queue."""
-    queues = workflow.queues_of(role)
-    seat = snapshot.project.seat(role)
+    queues = workflow.queues_of(key.role)
+    seat = snapshot.project.seat(*key)
     if seat.issue == number and seat.previous_state is not None and seat.previous_state in queues:
         return seat.previous_state
     for event in reversed(events):
         state = state_of(event.label)
         if state in queues and state is not None and not event.added:
             return state
-    return workflow.HOME_QUEUE[workflow.ACTIVE[role]]
+    return workflow.HOME_QUEUE[workflow.ACTIVE[key.role]]
 
 
-def _back(snapshot: Snapshot, role: Role, number: int, issue: Issue, *, reason: str, wish: bool = True) -> Fix:
+def _back(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, *, reason: str, wish: bool = True) -> Fix:
     """Return the fix that puts the task back where it came from and frees the seat."""
-    target, release = came_from(snapshot, role, number, issue.events), holder(snapshot, role)
-    count = dev_attempts if role is Role.DEV else tests_in_a_row
+    target, release = came_from(snapshot, key, number, issue.events), holder(snapshot, key)
+    count = dev_attempts if key.role is Role.DEV else tests_in_a_row
     limited = count(snapshot.tries(number)) >= snapshot.limit
     return Fix(
-        takes=(workflow.ACTIVE[role],),
+        takes=(workflow.ACTIVE[key.role],),
         put=target,
         release=release,
         reason=reason,
@@ -75,53 +75,57 @@ def _back(snapshot: Snapshot, role: Role, number: int, issue: Issue, *, reason: 
     )
 
 
-def _outdated(snapshot: Snapshot, role: Role, number: int, issue: Issue) -> Diagnosis | None:
-    seat, tries = snapshot.project.seat(role), snapshot.tries(number)
+def _outdated(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue) -> Diagnosis | None:
+    seat, tries = snapshot.project.seat(*key), snapshot.tries(number)
     if seat.attempt is None or not tries or tries[-1].number < seat.attempt:
         return None
     newest = tries[-1]
     if newest.number == seat.attempt and newest.ended is None:
         return None
-    if newest.ended is None and newest.role is role:
-        fix = Fix(seats=newest, previous=came_from(snapshot, role, number, issue.events))
-        message = f"{role} holds attempt {seat.attempt} at #{number}, and attempt {newest.number} is the newest"
+    if newest.ended is None and newest.key == key:
+        fix = Fix(seats=newest, previous=came_from(snapshot, key, number, issue.events))
+        message = f"{key} holds attempt {seat.attempt} at #{number}, and attempt {newest.number} is the newest"
     else:
-        fix = _back(snapshot, role, number, issue, reason="outdated", wish=False)
-        message = f"{role} holds attempt {seat.attempt} at #{number}, which has ended: {_how(newest)}"
-    return diagnosis(snapshot, "attempt_outdated", message, role=role, issue=number, fix=fix)
+        fix = _back(snapshot, key, number, issue, reason="outdated", wish=False)
+        message = f"{key} holds attempt {seat.attempt} at #{number}, which has ended: {_how(newest)}"
+    return diagnosis(snapshot, "attempt_outdated", message, role=key.role, issue=number, fix=fix)
 
 
 def _how(newest: Attempt) -> str:
     return f"attempt {newest.number} of {newest.role}, the newest, is {newest.reason or 'open'}"
 
 
-def _dead(snapshot: Snapshot, role: Role, number: int, issue: Issue, found: Worker) -> Diagnosis:
-    ends = _back(snapshot, role, number, issue, reason="session_dead").model_copy(update={"stops": True})
-    message = f"{role} holds #{number}, and its session is gone: {found.detail or found.session}"
+def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Worker) -> Diagnosis:
+    ends = _back(snapshot, key, number, issue, reason="session_dead").model_copy(update={"stops": True})
+    message = f"{key} holds #{number}, and its session is gone: {found.detail or found.session}"
     if not found.resumable:
-        return diagnosis(snapshot, "session_dead", message, role=role, issue=number, fix=ends)
-    attempt = snapshot.project.seat(role).attempt
+        return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=ends)
+    attempt = snapshot.project.seat(*key).attempt
     notice = (
         f"Your session had ended and was resumed. Go on with task #{number}, attempt {attempt}, and report it with"
         " task_complete as its task message says."
     )
-    resume = Fix(resumes=True, release=holder(snapshot, role), notice=notice)
-    return diagnosis(snapshot, "session_dead", message, role=role, issue=number, fix=resume, otherwise=ends)
+    resume = Fix(resumes=True, release=holder(snapshot, key), notice=notice)
+    return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=resume, otherwise=ends)
 
 
-def _silent(snapshot: Snapshot, role: Role, number: int, issue: Issue, how: str) -> Diagnosis:
-    fix = _back(snapshot, role, number, issue, reason="silent_worker")
-    message = f"{role} has ended its turn at #{number} without a report: {how}"
-    return diagnosis(snapshot, "silent_worker", message, severity=Severity.WARNING, role=role, issue=number, fix=fix)
+def _silent(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, how: str) -> Diagnosis:
+    fix = _back(snapshot, key, number, issue, reason="silent_worker")
+    message = f"{key} has ended its turn at #{number} without a report: {how}"
+    return diagnosis(
+        snapshot, "silent_worker", message, severity=Severity.WARNING, role=key.role, issue=number, fix=fix
+    )
 
 
-def _stale(snapshot: Snapshot, role: Role, number: int) -> list[Diagnosis]:
+def _stale(snapshot: Snapshot, key: SeatKey, number: int) -> list[Diagnosis]:
     """Report a long task; it is never taken from its worker."""
     tries = snapshot.tries(number)
-    since = snapshot.project.seat(role).start_time or (tries[-1].started if tries else None)
+    since = snapshot.project.seat(*key).start_time or (tries[-1].started if tries else None)
     if since is None or snapshot.now - since <= STALE:
         return []
     hours = (snapshot.now - since).total_seconds() / 3600
-    message = f"{role} has worked on #{number} for {hours:.1f} hours"
+    message = f"{key} has worked on #{number} for {hours:.1f} hours"
     mend = "look at its session; nothing is done about it"
-    return [diagnosis(snapshot, "stale_worker", message, severity=Severity.WARNING, role=role, issue=number, mend=mend)]
+    return [
+        diagnosis(snapshot, "stale_worker", message, severity=Severity.WARNING, role=key.role, issue=number, mend=mend)
+    ]

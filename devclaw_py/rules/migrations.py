@@ -23,7 +23,7 @@ Entry = dict[str, Any]
 
 def outdated(entry: Mapping[str, Any]) -> bool:
     """Say whether an entry has an older form."""
-    if "autoChain" not in entry or isinstance(entry.get("workers"), dict):
+    if "autoChain" not in entry or _has_levels(entry):
         return True
     return _old_seat(entry.get("dev")) or _old_seat(entry.get("qa"))
 
@@ -44,7 +44,7 @@ def migrate(projects: Mapping[str, Entry]) -> dict[str, Entry]:
 
 def migrate_entry(entry: Mapping[str, Any]) -> Entry:
     """Return one entry in the present form; unknown fields are kept."""
-    new = _from_workers(entry) if isinstance(entry.get("workers"), dict) else dict(entry)
+    new = _from_workers(entry) if _has_levels(entry) else dict(entry)
     new.setdefault("autoChain", False)
     for name in DEFAULT_TIERS:
         seat = new.get(name)
@@ -63,6 +63,12 @@ def empty(name: str) -> Entry:
         "model": None,
         "sessions": {tier.value: None for tier in Tier if tier.role is Role(name)},
     }
+
+
+def _has_levels(entry: Mapping[str, Any]) -> bool:
+    """Say whether ``workers`` has the seats themselves, as the 1.6 form has; in the present form it has numbers."""
+    workers = entry.get("workers")
+    return isinstance(workers, dict) and not (workers and all(isinstance(each, int) for each in workers.values()))
 
 
 def _old_seat(seat: object) -> bool:
@@ -104,7 +110,7 @@ def _channels(entry: Mapping[str, Any]) -> list[Entry]:
 
 
 def _channel_key(entry: Mapping[str, Any]) -> str | None:
-    if not isinstance(entry.get("workers"), dict):
+    if not _has_levels(entry):
         return None
     ids = (channel.get("channelId") or channel.get("groupId") for channel in _channels(entry))
     return next((str(found) for found in ids if found), None)
@@ -120,7 +126,7 @@ def _from_workers(entry: Mapping[str, Any]) -> Entry:
         else:
             new.update(_from_levels(name, worker["levels"]))
     if others:
-        # Roles that devclaw does not have; under another name, because "workers" marks the older form.
+        # Roles that devclaw does not have; under another name, because "workers" is another thing now.
         new["otherWorkers"] = others
     channel = next((found.get("channel") for found in _channels(entry)), None)
     if isinstance(channel, str):

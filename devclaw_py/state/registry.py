@@ -186,7 +186,12 @@ class StoredRegistry:
 
     def _project(self, group_id: str, entry: Mapping[str, Any]) -> Project:
         given = _without_nulls(entry)
-        seats = {role: _without_nulls(given[role]) for role in ("dev", "qa") if isinstance(given.get(role), dict)}
+        seats: Entries = {
+            role: _without_nulls(given[role]) for role in ("dev", "qa") if isinstance(given.get(role), dict)
+        }
+        for name in ("devWorkers", "qaWorkers"):
+            if isinstance(given.get(name), list):
+                seats[name] = [_without_nulls(seat) if isinstance(seat, dict) else seat for seat in given[name]]
         try:
             return Project.model_validate({**given, **seats, "groupId": group_id})
         except ValidationError as error:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from devclaw_py.app import App
 from devclaw_py.errors import NotAllowed
 from devclaw_py.model.caller import CallerKind
-from devclaw_py.model.pipeline import Integration, PermissionMode, RoleExecution, Tier
+from devclaw_py.model.pipeline import Integration, PermissionMode, Role, RoleExecution, Tier
+from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 WORKSPACE = "workspace"
+# Not taken as they come.
+APART = {"project_group_id", "request_id", "models", "workers", "permission_mode", "allow"}
 
 
 class Args(WritingArgs):
@@ -29,6 +32,9 @@ class Args(WritingArgs):
     role_execution: RoleExecution | None = Field(None, description="Whether dev and qa may work at the same time.")
     integration: Integration | None = Field(None, description="Who merges tested work.")
     channel: Line | None = Field(None, description="The chat's kind, such as telegram.")
+    workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] | None = Field(
+        None, description="How many workers a role has, each with sessions and worktrees of its own; 1 if not said."
+    )
     models: dict[Tier, FilledLine | None] | None = Field(
         None, description="Models of this project's tiers, over the settings; null: the setting counts again."
     )
@@ -46,9 +52,9 @@ class Args(WritingArgs):
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
     """Change a project's settings; what is left out stays as it is."""
-    changes = args.model_dump(
-        exclude={"project_group_id", "request_id", "models", "permission_mode", "allow"}, exclude_none=True
-    )
+    changes = args.model_dump(exclude=APART, exclude_none=True)
+    if args.workers:
+        changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
     changes |= _permissions(args, call)

@@ -11,7 +11,7 @@ from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State
-from devclaw_py.model.project import Project
+from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.asking import open_questions
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import announce, workflow
@@ -54,7 +54,7 @@ def _project(app: App, project: Project) -> dict[str, Any]:
         "groupId": project.group_id,
         "autoChain": project.auto_chain,
         "roleExecution": project.role_execution.value,
-        **{role.value: _seat(project, role) for role in Role},
+        **_seats(project),
         "queue": None,
         "refining": None,
         "parked": [_parked(intent) for intent in app.store.journal.intents(project.group_id) if intent.next_try],
@@ -80,8 +80,18 @@ def _project(app: App, project: Project) -> dict[str, Any]:
     return entry
 
 
-def _seat(project: Project, role: Role) -> dict[str, Any]:
-    seat = project.seat(role)
+def _seats(project: Project) -> dict[str, Any]:
+    """Return the first seat of each role under the role's name, and lists of further ones where there are any."""
+    shown: dict[str, Any] = {}
+    for (role, number), seat in project.seats().items():
+        if number == 1:
+            shown[role.value] = _seat(seat)
+        else:
+            shown.setdefault(f"{role}Workers", []).append(_seat(seat))
+    return shown
+
+
+def _seat(seat: Seat) -> dict[str, Any]:
     return {
         "active": seat.active,
         "issueId": seat.issue if seat.active else None,
@@ -111,7 +121,10 @@ def _told(entry: dict[str, Any]) -> Announcement:
     trouble = [entry["error"]["message"]] if "error" in entry else []
     trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
     trouble += [f"{asked['session']} asks [{asked['id']}]: {asked['brief']}" for asked in entry["questions"]]
-    return announce.queue(entry["name"], waiting, {role: entry[role]["issueId"] for role in Role}, trouble)
+    busy = {role.value: entry[role]["issueId"] for role in Role}
+    for role in Role:
+        busy |= {f"{role}-{number}": seat["issueId"] for number, seat in enumerate(entry.get(f"{role}Workers", ()), 2)}
+    return announce.queue(entry["name"], waiting, busy, trouble)
 
 
 TOOL = Tool("queue_status", Args, queue_status, group=Group.OPTIONAL, writes=False)

@@ -12,22 +12,40 @@ from typing import Protocol
 
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
-from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, Tier
 from devclaw_py.model.project import Project
 
 
 class Desk(Value):
-    """Role and tier of a project: one worktree beside the repository and one session that runs there for good."""
+    """Role and tier of a project: one worktree beside the repository and one session that runs there for good.
+
+    ``number`` is that of the seat: each seat of a role has desks of its own.
+    """
 
     slug: str
     role: Role
     tier: Tier
+    number: int = 1
     worktree: Path
+
+    @property
+    def key(self) -> SeatKey:
+        """The seat that the desk is one of."""
+        return SeatKey(self.role, self.number)
 
     @property
     def session(self) -> str:
         """The session's name."""
-        return f"{self.slug}-{self.role}-{self.tier}"
+        return f"{self.slug}-{desk_name(self.role, self.tier, self.number)}"
+
+
+def desk_name(role: Role, tier: Tier, number: int) -> str:
+    """Return the desk's part of a session's and of a worktree's name.
+
+    >>> desk_name(Role.DEV, Tier.MEDIOR, 1), desk_name(Role.DEV, Tier.MEDIOR, 2)
+    ('dev-medior', 'dev-medior-2')
+    """
+    return f"{role}-{tier}" if number == 1 else f"{role}-{tier}-{number}"
 
 
 class Rescue(Value):
@@ -92,8 +110,8 @@ class Work(Protocol):
         """Prove that the repository exists, has commits and has the base branch; bare ones are refused."""
         ...
 
-    def desk(self, project: Project, role: Role, tier: Tier) -> Desk:
-        """Return the desk; nothing is made."""
+    def desk(self, project: Project, role: Role, tier: Tier, number: int = 1) -> Desk:
+        """Return the desk of a role's seat; nothing is made."""
         ...
 
     def branch(self, project: Project, issue: int, title: str) -> str:

@@ -13,7 +13,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.model.settings import TimeoutSettings
 from devclaw_py.rules.slug import slug
 from devclaw_py.work import desks, doctor
-from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared
+from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared, desk_name
 from devclaw_py.work.command import Git
 from devclaw_py.work.desks import Desks
 from devclaw_py.work.keep import keep
@@ -33,10 +33,10 @@ class GitWork:
         """Prove that the repository can be worked in; see the port."""
         doctor.check(self.git, project)
 
-    def desk(self, project: Project, role: Role, tier: Tier) -> Desk:
+    def desk(self, project: Project, role: Role, tier: Tier, number: int = 1) -> Desk:
         """Return the desk; nothing is made."""
-        worktree = desks.folder(project.repo_path.resolve()) / f"{role}-{tier}"
-        return Desk(slug=project.slug or slug(project.name), role=role, tier=tier, worktree=worktree)
+        worktree = desks.folder(project.repo_path.resolve()) / desk_name(role, tier, number)
+        return Desk(slug=project.slug or slug(project.name), role=role, tier=tier, number=number, worktree=worktree)
 
     def branch(self, project: Project, issue: int, title: str) -> str:
         """Return the task's branch; one that exists keeps its name when the title changes."""

@@ -17,7 +17,7 @@ from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.rules.slug import slug
-from devclaw_py.work.base import Desk, Kept, MergeKind, MergePlan, Prepared, Rescue
+from devclaw_py.work.base import Desk, Kept, MergeKind, MergePlan, Prepared, Rescue, desk_name
 from devclaw_py.work.command import later
 
 FIRST = hashlib.sha1(b"commit 1", usedforsecurity=False).hexdigest()
@@ -91,10 +91,10 @@ class MemoryWork:
         """Raise what the repository's ``broken`` says, if anything."""
         self._open(project)
 
-    def desk(self, project: Project, role: Role, tier: Tier) -> Desk:
+    def desk(self, project: Project, role: Role, tier: Tier, number: int = 1) -> Desk:
         """Return the desk; nothing is made."""
-        worktree = project.repo_path.with_name(f"{project.repo_path.name}.worktrees") / f"{role}-{tier}"
-        return Desk(slug=project.slug or slug(project.name), role=role, tier=tier, worktree=worktree)
+        worktree = project.repo_path.with_name(f"{project.repo_path.name}.worktrees") / desk_name(role, tier, number)
+        return Desk(slug=project.slug or slug(project.name), role=role, tier=tier, number=number, worktree=worktree)
 
     def branch(self, project: Project, issue: int, title: str) -> str:
         """Return the existing branch of the issue, else the name it would get."""

@@ -22,7 +22,7 @@ from devclaw_py.errors import (
 from devclaw_py.kernel.clock import Clock, SystemClock, VirtualClock
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
-from devclaw_py.model.pipeline import Result, Role, State, Tier
+from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
 from devclaw_py.state.base import Store
@@ -146,7 +146,7 @@ class TestRegistry:
 
         def take(found: Project) -> Project:
             seat = found.dev.take(42, tier=Tier.MEDIOR, session="s", attempt=3, previous_state=State.TO_DO, at=NOW)
-            return found.with_seat(Role.DEV, seat)
+            return found.with_seat(SeatKey(Role.DEV), seat)
 
         written = store.registry.change(GROUP, take)
         assert store.registry.get(GROUP) == written

@@ -14,7 +14,7 @@ from devclaw_py.faces.cli.app import run
 from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Closing, Intent, OutboxRow, Wish
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.settings import Settings
 from devclaw_py.state.files import FilesStore
@@ -79,7 +79,7 @@ def test_status_shows_titles_as_they_are_written_but_nothing_a_terminal_would_ob
 
 @needs_tmux
 def test_status_shows_tier_age_session_and_attempt(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
-    seat = json.loads(said(capsys, "status", "--json"))["projects"][0]["dev"]
+    seat = json.loads(said(capsys, "status", "--json"))["projects"][0]["seats"][0]
 
     assert (seat["model"], seat["attempt"], seat["sessionStatus"]) == ("medior", 3, "absent")
     assert 3600 <= seat["ageS"] < 3700
@@ -255,7 +255,7 @@ def test_force_removes_a_busy_project_and_says_what_stays(
 def test_a_project_with_operations_that_wait_is_not_removed(
     store: FilesStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store.registry.change(GROUP, lambda project: project.with_seat(Role.DEV, project.dev.release()))
+    store.registry.change(GROUP, lambda project: project.with_seat(SeatKey(Role.DEV), project.dev.release()))
     store.journal.begin(intent(next_try=CLOCK.now() + timedelta(minutes=5)))
 
     assert run(["project", "remove", "shop", "--yes"]) == 2

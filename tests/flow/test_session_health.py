@@ -15,7 +15,7 @@ from devclaw_py.agents.base import AgentState, Condition
 from devclaw_py.errors import RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
-from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.pipeline import Role, SeatKey, State
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.update_steps import HEALTH
 from devclaw_py.terminals.memory import MemoryTerminal
@@ -44,7 +44,9 @@ def working(office: Office, state: State = State.TO_DO, **more: Any) -> int:
 
 def edit(office: Office, change: Callable[[Seat], Seat], role: Role = Role.DEV) -> None:
     """Edit a seat in the registry, as a person or a crash would."""
-    office.app.store.registry.change(GROUP, lambda project: project.with_seat(role, change(project.seat(role))))
+    office.app.store.registry.change(
+        GROUP, lambda project: project.with_seat(SeatKey(role), change(project.seat(role)))
+    )
 
 
 def found(answer: dict[str, Any]) -> list[str]:

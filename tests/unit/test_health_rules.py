@@ -10,7 +10,7 @@ import pytest
 
 from devclaw_py.model.finding import Severity
 from devclaw_py.model.journal import Attempt, Intent
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import LabelEvent, Task
 from devclaw_py.rules.diagnosis import Diagnosis, Fix, Issue, Opened, Pulse, Snapshot, Worker
@@ -64,7 +64,7 @@ def look(
     worker = {name: more.pop(name) for name in ("silent", "resumable") if name in more}
     workers = None
     if pulse is not None:
-        workers = {role: Worker(session=f"shop-{role}", pulse=pulse, **worker) for role in Role}
+        workers = {SeatKey(role): Worker(session=f"shop-{role}", pulse=pulse, **worker) for role in Role}
     facts = {"issues": {7: issue} if issue else None, "now": NOW, "attempts": tuple(tries)}
     return Snapshot(project=project, workers=workers, **{**facts, **more})
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devclaw_py.errors import ConfigError, StateCorrupt
 from devclaw_py.kernel.clock import VirtualClock
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
 from devclaw_py.state.document import parse
@@ -110,7 +110,7 @@ def test_a_taken_seat_has_the_originals_fields(workspace: Workspace) -> None:
     workspace.registry.change(
         GROUP,
         lambda found: found.with_seat(
-            Role.DEV,
+            SeatKey(Role.DEV),
             found.dev.take(42, tier=Tier.SENIOR, session="s", attempt=1, previous_state=State.TO_DO, at=at),
         ),
     )

@@ -30,6 +30,7 @@ def attach(
         str,
         typer.Argument(help="junior, medior, senior or qa.", autocompletion=lambda: [tier.value for tier in Tier]),
     ],
+    number: Annotated[int, typer.Argument(min=1, help="2 for the second worker of the role, and so on.")] = 1,
     write: Annotated[
         bool, typer.Option("--write", help="Type into the session too: the worker takes it for its own input.")
     ] = False,
@@ -40,7 +41,7 @@ def attach(
     if write:
         require_person(app, os.environ, "type into a session")
     found = find_project(app.store.registry, project)
-    name = session_name(found, role, tier)
+    name = session_name(found, role, tier, number)
     argv = command(app, name, write=write)
     if write:
         hint(f"what you type goes to {name} as if it were a task's text; F12 leaves")
@@ -52,7 +53,7 @@ def attach(
     os.execve(program, argv, environ)
 
 
-def session_name(project: Project, role: str, tier: str) -> str:
+def session_name(project: Project, role: str, tier: str, number: int = 1) -> str:
     """Return the name of a desk's session.
 
     Raises:
@@ -60,7 +61,7 @@ def session_name(project: Project, role: str, tier: str) -> str:
         RoleMismatch: the tier belongs to the other role.
     """
     try:
-        desk = Desk(slug=project.slug, role=Role(role), tier=Tier(tier), worktree=project.repo_path)
+        desk = Desk(slug=project.slug, role=Role(role), tier=Tier(tier), number=number, worktree=project.repo_path)
     except ValueError:
         raise InvalidArguments(
             f"there is no session of {role} {tier}", hint=f"dev junior, dev medior, dev senior or {Role.QA} {Tier.QA}"

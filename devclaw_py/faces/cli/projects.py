@@ -65,10 +65,10 @@ def show_project(project: ProjectName, as_json: AsJson = False, workspace: Works
         return
     table = Table("field", "value", title=cell(found.name))
     for name, value in _entry(found).items():
-        if name not in (*Role, "name"):
+        if name not in (*Role, "name", "devWorkers", "qaWorkers"):
             table.add_row(cell(name), cell(value if isinstance(value, str) else json_line(value)))
-    for role in Role:
-        table.add_row(cell(role.value), cell(_seat(found.seat(role))))
+    for key, seat in found.seats().items():
+        table.add_row(cell(str(key)), cell(_seat(seat)))
     show(table)
 
 

@@ -11,7 +11,6 @@ from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, SessionFailed
 from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.caller import HUMAN
-from devclaw_py.model.pipeline import Role
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.steps import Call
@@ -42,7 +41,7 @@ def standing(app: App, projects: Mapping[str, Project]) -> dict[str, Any]:
 
 
 def _seats(projects: Mapping[str, Project]) -> Iterator[Seat]:
-    return (project.seat(role) for project in projects.values() for role in Role)
+    return (seat for project in projects.values() for seat in project.seats().values())
 
 
 def _session(seat: Seat) -> str | None:
@@ -63,8 +62,10 @@ def _project(app: App, project: Project, looks: Mapping[str, Look] | None) -> di
         for intent in app.store.journal.intents(project.group_id)
         if intent.next_try is None
     ]
-    for role in Role:
-        entry[role.value] = _seat(app, project, project.seat(role), looks)
+    entry["seats"] = [
+        {"seat": str(key), "role": key.role.value, **_seat(app, project, seat, looks)}
+        for key, seat in project.seats().items()
+    ]
     return entry
 
 

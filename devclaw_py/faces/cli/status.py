@@ -19,7 +19,6 @@ from devclaw_py.faces.cli.output import cell, console, show
 from devclaw_py.faces.cli.standing import standing
 from devclaw_py.faces.cli.words import json_line
 from devclaw_py.faces.opening import open_to_look
-from devclaw_py.model.pipeline import Role
 
 TITLE_CHARS = 60
 REFINING_SHOWN = 3
@@ -70,8 +69,8 @@ def picture(found: Mapping[str, Any]) -> RenderableType:
         return cell(f"No projects are registered in {found['workspace']}; begin with: devclaw project-register --help")
     table = _table()
     for entry in found["projects"]:
-        for place, role in enumerate(Role):
-            table.add_row(*(_head(entry) if place == 0 else [Text()] * 4), *_seat(role, entry[role.value]))
+        for place, seat in enumerate(entry["seats"]):
+            table.add_row(*(_head(entry) if place == 0 else [Text()] * 4), *_seat(seat))
         table.add_section()
     troubles = [line for entry in found["projects"] for line in _troubles(entry)]
     if "terminal" in found:
@@ -149,7 +148,7 @@ def _head(entry: Mapping[str, Any]) -> list[Text]:
     return [cell(entry["name"], "bold"), *counts]
 
 
-def _seat(role: Role, seat: Mapping[str, Any]) -> list[Text]:
+def _seat(seat: Mapping[str, Any]) -> list[Text]:
     if not seat["active"]:
         task = cell("idle", "dim")
     else:
@@ -157,7 +156,7 @@ def _seat(role: Role, seat: Mapping[str, Any]) -> list[Text]:
         task.truncate(TITLE_CHARS, overflow="ellipsis")
     session = seat["sessionStatus"]
     return [
-        cell(role.value),
+        cell(seat["seat"]),
         task,
         cell(seat["model"] if seat["active"] else None),
         cell(age(seat["ageS"])),
@@ -193,11 +192,10 @@ def _left_to_people(entry: Mapping[str, Any]) -> Iterator[Text]:
         yield cell(f"✋ {name}: {len(refining) - REFINING_SHOWN} more wait for a person in Refining", "yellow")
     # Their operations say themselves what they wait for.
     busy = {operation["issueId"] for operation in (*entry["open"], *entry.get("parked", ()))}
-    for role in Role:
-        seat = entry[role.value]
+    for seat in entry["seats"]:
         if seat["active"] and seat["sessionStatus"] in AT_REST and seat["issueId"] not in busy:
             yield cell(
-                f"⚠ {name}: {role} holds #{seat['issueId']}, and its session is {seat['sessionStatus']}: "
+                f"⚠ {name}: {seat['seat']} holds #{seat['issueId']}, and its session is {seat['sessionStatus']}: "
                 "devclaw session-health says why, with --auto-fix it mends it",
                 "yellow",
             )
