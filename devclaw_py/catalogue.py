@@ -21,6 +21,7 @@ from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
 from devclaw_py.operations.asking import ask_on
 from devclaw_py.operations.ending import failure, waiting
+from devclaw_py.operations.following import follow
 from devclaw_py.operations.recovery import check_unanswered, whole
 from devclaw_py.operations.sending import speak_on
 from devclaw_py.operations.steps import NO_GROUP, Answered, Call, Waits
@@ -29,6 +30,7 @@ from devclaw_py.rules.arguments import GROUP_CHARS
 from devclaw_py.rules.callers import bind_group, check_caller
 from devclaw_py.tools import (
     devclaw_setup,
+    project_mode,
     project_register,
     project_update,
     queue_status,
@@ -56,6 +58,7 @@ ALL = (
     session_send.TOOL,
     project_register.TOOL,
     project_update.TOOL,
+    project_mode.TOOL,
     devclaw_setup.TOOL,
     session_answer.TOOL,
 )
@@ -226,6 +229,8 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
         # Before the next task: a message may be about what was just done.
         speak_on(app, group_id)
         ask_on(app, group_id)
+        if urged := follow(app, group_id, caller=context.caller, own_session=context.caller.session):
+            answer["urged"] = urged
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)

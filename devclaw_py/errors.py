@@ -4,6 +4,7 @@ DevClawError
     Refused                     understood, not done, nothing changed (exit 2)
         InvalidArguments
             UnknownTask
+                TransferredTask
         UnknownProject
         AlreadyRegistered
         WrongState
@@ -24,9 +25,11 @@ DevClawError
             RateLimited
             TrackerAuth
             TrackerDenied
+                CommentRefused
         SessionError
             SessionFailed
             DeliveryUnconfirmed
+            UsageLimited
     Broken                      the workspace or the repository needs mending (exit 4)
         ConfigError
             RepositoryError
@@ -77,6 +80,16 @@ class UnknownTask(InvalidArguments):
         super().__init__(f"issue #{issue} does not exist in {where}; queue_status lists the issues that are waiting")
 
 
+class TransferredTask(UnknownTask):
+    """The issue now belongs to another repository, which is none of this project's business."""
+
+    def __init__(self, issue: int, where: str) -> None:
+        super().__init__(issue, where)
+        self.args = (
+            f"issue #{issue} was transferred from {where} to another repository: it is not this project's now",
+        )
+
+
 class UnknownProject(Refused):
     """No project is registered for a chat group."""
 
@@ -116,6 +129,12 @@ class WorkerBusy(Refused):
     """The role's worker already holds a task, or its session is not idle."""
 
     code = "worker_busy"
+
+
+class HeldBack(WorkerBusy):
+    """Nothing of this is handed out unattended now: its project is paused, or the task pauses after a failure."""
+
+    retryable = True
 
 
 class NotActive(Refused):
@@ -211,6 +230,10 @@ class TrackerDenied(TrackerError):
     retryable = False
 
 
+class CommentRefused(TrackerDenied):
+    """The issue is there and may be moved, but takes no comments: its conversation is locked."""
+
+
 class SessionError(Outside):
     """The worker session failed."""
 
@@ -223,6 +246,16 @@ class DeliveryUnconfirmed(SessionError):
     """The worker did not accept the task message in time; the offer is void."""
 
     code = "delivery_unconfirmed"
+
+
+class UsageLimited(SessionError):
+    """The account of the workers has reached its usage limit, until ``retry_at``."""
+
+    code = "usage_limited"
+
+    def __init__(self, message: str, retry_at: datetime, *, hint: str | None = None) -> None:
+        self.retry_at = retry_at
+        super().__init__(message, hint=hint)
 
 
 class Broken(DevClawError):

@@ -29,13 +29,15 @@ from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
 from devclaw_py.work.memory import MemoryWork
 from tests.facts import FactsPlugin
+from tests.forge import fixtures
 
 GROUP = "-1001"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hold a whole run to the table of facts."""
+    """Hold a whole run to the table of facts, and have an emulated GitHub for whoever asks."""
     config.pluginmanager.register(FactsPlugin())
+    config.pluginmanager.register(fixtures)
 
 
 class Killed(BaseException):

@@ -9,8 +9,8 @@ from typing import Any
 from devclaw_py.agents import mailbox, questions, tokens
 from devclaw_py.agents.base import Workplace
 from devclaw_py.agents.look import LookStatus
-from devclaw_py.agents.speaking import Speaking
 from devclaw_py.agents.turn import files_of
+from devclaw_py.agents.urging import Urging
 from devclaw_py.model.base import Value
 from devclaw_py.model.question import Decision, Question, QuestionEnd
 
@@ -24,8 +24,8 @@ class Stuck(Value):
     screen: str
 
 
-class Asking(Speaking):
-    """`Speaking`, and questions that come back."""
+class Asking(Urging):
+    """`Urging`, and questions that come back."""
 
     def questions(self) -> list[Question]:
         """Return the questions that are not settled, decided or not, oldest first."""
@@ -71,7 +71,7 @@ class Asking(Speaking):
             return found if isinstance(found, Decision) else self._in_vain(path.parent.parent, found)
         return None
 
-    def ended(self, question: Question) -> Decision | None:
+    def outcome(self, question: Question) -> Decision | None:
         """Return what became of a question; one that nobody waits for any more is decided by that.
 
         Raises:

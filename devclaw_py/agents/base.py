@@ -7,6 +7,7 @@ it to ``accepted/<issue>.<attempt>``; devclaw voids it by renaming it to ``void/
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,8 +15,10 @@ from typing import Any, Protocol
 from devclaw_py.agents.console import Console
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.following import Ended
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.question import Asked
+from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.terminals.base import TerminalSession
 
 
@@ -33,6 +36,27 @@ class Condition(Value):
 
     state: AgentState
     detail: str = ""
+
+
+class Context(Value):
+    """How much of its context the session's conversation uses.
+
+    ``used`` is a share of 1, or None when that is not known. ``current`` is False while a turn has ended that the
+    figure may not have in it. ``former`` are the conversations, oldest first, in whose place devclaw began this one.
+    """
+
+    conversation: str
+    used: float | None = None
+    current: bool = True
+    former: tuple[str, ...] = ()
+
+
+class Compaction(StrEnum):
+    """What became of an attempt to compact a conversation."""
+
+    DONE = "done"
+    FAILED = "failed"
+    ENDLESS = "endless"
 
 
 class Workplace(Value):
@@ -107,8 +131,15 @@ class Agent(Protocol):
         """
         ...
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return how the agent's turn for ``offer`` ended without a report, or None when that is not known."""
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return how the newest turn since ``offer`` was accepted ended, or None when that is not known.
+
+        For a session that is idle. Whether the worker reported first is the journal's to know.
+        """
+        ...
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return since when a session at work shows no sign of it; None while it does, or waits for a person."""
         ...
 
     def line(self, offer: str, task_file: Path) -> str:
@@ -155,6 +186,16 @@ class Agent(Protocol):
         """Type a line that is no task; the agent may be at work. Raises as `submit`."""
         ...
 
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """End the turn of a session that shows no sign of work; ``about_to`` is called right before.
+
+        False when it does show one, or when this kind cannot be interrupted.
+
+        Raises:
+            SessionFailed: the terminal could not be used.
+        """
+        ...
+
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's that was left in the input; a session that is gone is no error."""
         ...
@@ -172,6 +213,26 @@ class Agent(Protocol):
 
         ``message`` is what ``caller`` says to a denial.
         """
+        ...
+
+    def context(self, folder: Path) -> Context | None:
+        """Return how full the session's conversation is; None for a kind that has none, or before it began."""
+        ...
+
+    def compact(self, console: Console, limit_s: float) -> Compaction:
+        """Have the conversation of an idle session made shorter, and wait up to ``limit_s`` for it to be idle again.
+
+        ``FAILED`` leaves an idle session with its conversation as it was; of an ``ENDLESS`` one nothing is known.
+        Raises as `submit`; the session may also have ended meanwhile.
+        """
+        ...
+
+    def meter(self, folder: Path) -> Meter | None:
+        """Return where the session's record of usage stands now; None where there is none."""
+        ...
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Count what was used between two marks of one session; what cannot be read is None in it."""
         ...
 
     def diagnose(self) -> list[Finding]:

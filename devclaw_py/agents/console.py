@@ -47,6 +47,10 @@ class PlainTyping:
     def nudge(self, console: Console, line: str) -> None:
         """Do nothing: a terminal's Enter is never lost here."""
 
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """Return False: what a program does is not known, so it is never interrupted."""
+        return False
+
     def say(self, console: Console, line: str) -> None:
         """Type a line that is no task."""
         console.terminal.send(console.name, line)

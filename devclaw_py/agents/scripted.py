@@ -12,15 +12,19 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import devclaw_py
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
 from devclaw_py.agents.console import PlainTyping
+from devclaw_py.agents.plain import WithoutConversation
 from devclaw_py.agents.scripted_loop import NOTICE, TASK
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.model.following import End, Ended
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals import processes
@@ -30,7 +34,7 @@ LOOP = "devclaw_py.agents.scripted_loop"
 STATES = {"idle": AgentState.IDLE, "working": AgentState.WORKING}
 
 
-class ScriptedAgent(PlainTyping):
+class ScriptedAgent(WithoutConversation, PlainTyping):
     """Implements `Agent`."""
 
     kind = "scripted"
@@ -67,16 +71,19 @@ class ScriptedAgent(PlainTyping):
         """Return what the loop last said; unknown when the process that said it is gone."""
         return Condition(state=_said(folder))
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return how the offer's program ended; whether it reported first is the journal's to know."""
-        record = mailbox.read_record(folder / mailbox.EVENTS / f"ended-{offer}.json")
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return how the offer's program ended."""
+        path = folder / mailbox.EVENTS / f"ended-{offer}.json"
+        record = mailbox.read_record(path)
         if record is None:
             return None
-        if record.get("error"):
-            return str(record["error"])
-        if record.get("signal"):
-            return f"its program was ended by {_signal_name(int(record['signal']))}"
-        return f"its program ended with exit code {record.get('code')}"
+        at = record.get("at")
+        ended_at = datetime.fromtimestamp(at if isinstance(at, int | float) else 0, UTC)
+        return Ended(how=End.PROGRAM, key=path.name, at=ended_at, words=_how(record))
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return None: a program may work for hours without a sign."""
+        return None
 
     def line(self, offer: str, task_file: Path) -> str:
         """Return ``devclaw-task <offer> <task file>``."""
@@ -100,6 +107,14 @@ class ScriptedAgent(PlainTyping):
             mend = f"chmod +x {shlex.quote(self._program[0])}" if there else "write its absolute path"
             return [_finding(Severity.CRITICAL, message, mend)]
         return [_finding(Severity.OK, f"tasks are done by {' '.join(self._program)}")]
+
+
+def _how(record: Mapping[str, Any]) -> str:
+    if record.get("error"):
+        return str(record["error"])
+    if record.get("signal"):
+        return f"its program was ended by {_signal_name(int(record['signal']))}"
+    return f"its program ended with exit code {record.get('code')}"
 
 
 def _said(folder: Path) -> AgentState:

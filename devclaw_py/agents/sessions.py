@@ -6,16 +6,19 @@ from contextlib import suppress
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.asking import Asking
-from devclaw_py.agents.base import Workplace
+from devclaw_py.agents.base import Compaction, Context, Workplace
 from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.agents.turn import files_of, turn
 from devclaw_py.errors import SessionFailed, WorkerBusy
 from devclaw_py.model.pipeline import SessionAction
+from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.terminals import processes
 
 GRACE_S = 2.0
 ASKING_S = 1.0
+# A status line comes within this time after its turn.
+CURRENT_S = 1.0
 POLL_S = 0.02
 OVER = (LookStatus.ABSENT, LookStatus.DEAD)
 
@@ -55,6 +58,46 @@ class Sessions(Asking):
                 self.save_screen(name)
             return self._begin(here, keep)
 
+    def context(self, name: str) -> Context | None:
+        """Return how full the session's conversation is, None where it has none; wait a second for a late figure.
+
+        Raises:
+            SessionFailed: the session's files cannot be read.
+        """
+        started = self._clock.monotonic()
+        while True:
+            with files_of(name):
+                found = self.agent.context(self.folder(name))
+            if found is None or found.current or self._clock.monotonic() - started >= CURRENT_S:
+                return found
+            self._clock.sleep(POLL_S)
+
+    def compact(self, name: str) -> Compaction:
+        """Have an idle session's conversation compacted; see `Agent.compact`."""
+        with self._typing(name):
+            return self.agent.compact(self._console(name), self._settings.timeouts.compact_s)
+
+    def renew(self, place: Workplace, *, keep: frozenset[str]) -> None:
+        """Start the session again with a new conversation, whatever it does; ``keep`` as in `ensure`.
+
+        Raises:
+            WorkerBusy, SessionFailed: it was not started; the next start begins a new conversation as well.
+        """
+        here = place.model_copy(update={"folder": self.folder(place.session)})
+        with self._typing(place.session):
+            self.save_screen(place.session)
+            self._started(here, keep, resume=False)
+
+    def meter(self, name: str) -> Meter | None:
+        """Return where the session's usage stands; None where that is not known."""
+        with suppress(OSError):
+            return self.agent.meter(self.folder(name))
+        return None
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Count what was used between two marks of a session; what cannot be read is None in it."""
+        return self.agent.usage(since, until)
+
     def stop(self, name: str) -> None:
         """Put the session to sleep: its processes end, its token is void, its folder stays.
 
@@ -66,6 +109,16 @@ class Sessions(Asking):
             return
         with self._typing(name):
             self._end(name)
+
+    def end(self, name: str) -> None:
+        """Stop the session at once, whoever is typing into it; what it last showed is kept.
+
+        Raises:
+            SessionFailed: it could not be stopped.
+        """
+        with suppress(SessionFailed):
+            self.save_screen(name)
+        self._end(name)
 
     def leave(self, name: str) -> None:
         """Stop a session that is of no use, but not one that asks a person something: the answer makes it useful.

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from devclaw_py.demo.desk import Desk, Verdict
+from devclaw_py.demo.desk import Desk, Lost, Verdict
 from devclaw_py.demo.message import Assignment, failed_tests
-from devclaw_py.demo.story import Chapter, Edit, Turn, chapter_of
-from devclaw_py.kernel import files
+from devclaw_py.demo.story import Chapter, Turn, chapter_of
 from devclaw_py.model.pipeline import Result
-
-
-class Lost(Exception):
-    """The story has no next step here; a person must look."""
 
 
 def work(desk: Desk, task: Assignment) -> Verdict:
@@ -69,18 +64,5 @@ def _apply(desk: Desk, turn: Turn) -> None:
     """
     for edit in turn.edits:
         desk.step(f"edit {edit.path}")
-        files.folder((desk.folder / edit.path).parent)
-        files.write(desk.folder / edit.path, _edited(desk, edit).encode())
+        desk.edit(edit)
     desk.run("diff", "--stat")
-
-
-def _edited(desk: Desk, edit: Edit) -> str:
-    before = files.read(desk.folder / edit.path)
-    if not edit.old:
-        if before is not None:
-            raise Lost(f"{edit.path} should be new and exists")
-        return edit.new
-    text = (before or b"").decode()
-    if text.count(edit.old) != 1:
-        raise Lost(f"{edit.path} has {edit.old!r} {text.count(edit.old)} times instead of once")
-    return text.replace(edit.old, edit.new)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-HEAD = re.compile(r"issue #(\d+), attempt (\d+)$")
+from devclaw_py.model.pipeline import Role
+
+HEAD = re.compile(r"(DEV|QA) task .* issue #(\d+), attempt (\d+)")
 BASE = re.compile(r"^Base branch: (\S+)$", re.MULTILINE)
 FENCE = re.compile(r"^The marks below carry the word (\S+)\. ", re.MULTILINE)
 TEST = re.compile(r"^(?:FAIL|ERROR): \S+ \(([\w.]+)\)", re.MULTILINE)
@@ -19,6 +21,7 @@ class Unclear(Exception):
 class Assignment:
     """A task as its message tells it. ``sent_back`` is QA's reason, None at a first attempt."""
 
+    role: Role
     issue: int
     attempt: int
     base: str
@@ -36,13 +39,14 @@ def read_message(text: str) -> Assignment:
         Unclear: a part is missing.
     """
     first, _, rest = text.partition("\n")
-    head, base, fence = HEAD.search(first), BASE.search(rest), FENCE.search(rest)
+    head, base, fence = HEAD.fullmatch(first), BASE.search(rest), FENCE.search(rest)
     if head is None or base is None or fence is None:
         raise Unclear(f"the task message begins with {first[:60]!r} and lacks its number, base branch or fence")
     asked = _between("ISSUE", fence[1], rest) or ""
     return Assignment(
-        issue=int(head[1]),
-        attempt=int(head[2]),
+        role=Role(head[1].lower()),
+        issue=int(head[2]),
+        attempt=int(head[3]),
         base=base[1],
         title=asked.partition("\n")[0].removeprefix("Title: "),
         sent_back=_between("QA", fence[1], rest),

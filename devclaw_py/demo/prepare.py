@@ -6,13 +6,13 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from devclaw_py import catalogue
 from devclaw_py.app import App, open_app
 from devclaw_py.demo import command, sample, story
+from devclaw_py.demo.cast import Cast
 from devclaw_py.demo.repository import BASE, make_repository
 from devclaw_py.errors import ConfigError, ProjectBusy
 from devclaw_py.kernel import config, files
@@ -30,18 +30,6 @@ ORCHESTRATOR = Caller(kind=CallerKind.ORCHESTRATOR, group_id=GROUP)
 CHAT, LOCK = "chat.ndjson", "demo.lock"
 # Three tiers of dev and one of qa: each desk keeps its session to the end, however little memory is free.
 SESSIONS = 4
-
-
-class Speed(StrEnum):
-    """How long the workers wait between two steps."""
-
-    NORMAL = "normal"
-    FAST = "fast"
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds before each step of a worker."""
-        return 1.1 if self is Speed.NORMAL else 0.0
 
 
 def choose_folder(wanted: Path | None) -> Path:
@@ -101,17 +89,15 @@ def check_machine() -> None:
         )
 
 
-def prepare(folder: Path, speed: Speed, environ: Mapping[str, str]) -> App:
+def prepare(folder: Path, cast: Cast) -> App:
     """Make the repository, the workspace, its project and its issues, and return the workspace's hands.
 
     Raises:
         ConfigError, RepositoryError: something could not be made.
     """
     make_repository(folder / sample.NAME)
-    files.write(folder / config.FILE, _settings(folder, speed).encode())
-    # The person's own settings and tokens are for another workspace.
-    clean = {name: value for name, value in environ.items() if not name.startswith(config.PREFIX)}
-    app = open_app(folder, config.load(folder, clean).settings, environ=clean)
+    files.write(folder / config.FILE, _settings(folder, cast).encode())
+    app = open_app(folder, config.load(folder, cast.environ).settings, environ=cast.environ)
 
     done(app, "devclaw_setup")
     done(
@@ -129,26 +115,19 @@ def prepare(folder: Path, speed: Speed, environ: Mapping[str, str]) -> App:
     return app
 
 
-def _settings(folder: Path, speed: Speed) -> str:
-    worker = command.module("devclaw_py.demo.worker", "--pause", str(speed.pause_s), "--", *command.devclaw())
+def _settings(folder: Path, cast: Cast) -> str:
     teller = command.module("devclaw_py.demo.teller", str(folder / CHAT))
+    sections: dict[str, dict[str, object]] = {
+        "agent": cast.agent.model_dump(exclude_defaults=True, mode="json") | {"kind": cast.agent.kind},
+        "notify": {"kind": "command", "argv": teller},
+        "limits": {"sessions": SESSIONS},
+    }
+    return "\n".join(line for name, keys in sections.items() for line in _section(name, keys))
+
+
+def _section(name: str, keys: Mapping[str, object]) -> list[str]:
     # JSON's strings and lists are TOML's, as long as no letter is written as a pair of surrogates.
-    program, argv = (json.dumps(words, ensure_ascii=False) for words in (worker, teller))
-    return "\n".join(
-        [
-            "[agent]",
-            'kind = "scripted"',
-            f"program = {program}",
-            "",
-            "[notify]",
-            'kind = "command"',
-            f"argv = {argv}",
-            "",
-            "[limits]",
-            f"sessions = {SESSIONS}",
-            "",
-        ]
-    )
+    return [f"[{name}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()), ""]
 
 
 def done(app: App, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - a tool's arguments are JSON

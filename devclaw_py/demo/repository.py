@@ -88,11 +88,13 @@ def run_tests(
     env = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     done = proc.run([sys.executable, "-m", "unittest", *names], timeout_s=timeout_s, cwd=folder, env=env)
-    output = done.err + done.out
+    return suite_run(done.err + done.out, passed=done.code == 0)
+
+
+def suite_run(output: str, *, passed: bool) -> SuiteRun:
+    """Return what unittest's own output says; ``passed`` is its exit code's word."""
     count = COUNT.search(output)
-    return SuiteRun(
-        count=int(count[1]) if count else 0, red=failed_tests(output), passed=done.code == 0, output=output.strip()
-    )
+    return SuiteRun(count=int(count[1]) if count else 0, red=failed_tests(output), passed=passed, output=output.strip())
 
 
 def run_tests_of(

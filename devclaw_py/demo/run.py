@@ -17,7 +17,8 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.demo import sample
 from devclaw_py.demo.board import Board, Chat, Worker, chat_of, look
-from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Speed, alone_in, prepare
+from devclaw_py.demo.cast import Player, Speed, assemble
+from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, alone_in, prepare
 from devclaw_py.demo.repository import BASE, GIT_S, SuiteRun, run_tests_of
 from devclaw_py.demo.summary import Summary, summarise
 from devclaw_py.errors import DevClawError, SessionFailed
@@ -143,12 +144,21 @@ class Demo:
             raise Stuck(f"task_pickup: {answer['error']['message']}", hint=answer["error"].get("hint"))
 
 
-def run(
-    folder: Path, *, speed: Speed, limit_s: float, keep_sessions: bool, show: Show, environ: Mapping[str, str]
-) -> Summary:
+@dataclass(frozen=True)
+class Play:
+    """What a person wants to see, and where; ``limit_s`` are the seconds that it may take."""
+
+    folder: Path
+    player: Player
+    speed: Speed
+    limit_s: float
+    keep_sessions: bool
+
+
+def run(play: Play, *, show: Show, environ: Mapping[str, str]) -> Summary:
     """Play the demo in an empty folder, and return what came of it.
 
-    The sessions are stopped at the end, however it comes, unless ``keep_sessions``; everything else stays.
+    The sessions are stopped at the end, however it comes, unless they are to be kept; everything else stays.
 
     Raises:
         ConfigError: the folder cannot be used.
@@ -156,17 +166,20 @@ def run(
         KeyboardInterrupt: a person or the system ended it.
     """
     started = SystemClock().monotonic()
-    with interruptible(), alone_in(folder):
+    folder = play.folder
+    with interruptible(), alone_in(folder), assemble(play.player, folder, play.speed, environ) as cast:
         show.say(f"Workspace: {folder}")
-        app = prepare(folder, speed, environ)
-        demo = Demo(app, show, limit_s, started)
+        if cast.told is not None:
+            show.say(f"Workers: {cast.told}")
+        app = prepare(folder, cast)
+        demo = Demo(app, show, play.limit_s, started)
         try:
             before = _tests_of_base(app, environ)
             show.say(f"The tests of {BASE}: {before.words}")
             demo.play()
             return summarise(app, before=before, after=_tests_of_base(app, environ), seconds=demo.seconds)
         finally:
-            if not keep_sessions:
+            if not play.keep_sessions:
                 stop_sessions(app)
 
 

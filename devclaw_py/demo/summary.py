@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devclaw_py.app import App
+from devclaw_py.demo.cast import REQUESTS
 from devclaw_py.demo.command import typed
 from devclaw_py.demo.prepare import CHAT, GROUP
 from devclaw_py.demo.repository import BASE, SuiteRun
@@ -53,6 +54,7 @@ class Summary:
     seconds: float
     before: SuiteRun
     after: SuiteRun
+    requests: Path | None = None
 
     @property
     def ok(self) -> bool:
@@ -85,6 +87,7 @@ class Summary:
             f"{self.workspace / 'memory' / 'issues'}  the issues and their history",
             f"{self.workspace / 'memory' / 'audit.log'}  every call",
             f"{self.workspace / CHAT}  what the group was told",
+            *([f"{self.requests}  what Claude Code asked its model"] if self.requests else []),
         ]
 
 
@@ -114,6 +117,7 @@ def summarise(app: App, *, before: SuiteRun, after: SuiteRun, seconds: float) ->
         seconds=seconds,
         before=before,
         after=after,
+        requests=requests if (requests := app.workspace / REQUESTS).is_dir() else None,
     )
 
 

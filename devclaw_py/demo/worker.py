@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from devclaw_py.demo import dev, qa
-from devclaw_py.demo.desk import Desk, Verdict
+from devclaw_py.demo.desk import Desk, Lost, ShellDesk, Verdict
 from devclaw_py.demo.message import Assignment, Unclear, read_message
 from devclaw_py.demo.repository import GIT_S
 from devclaw_py.errors import DevClawError
 from devclaw_py.kernel import proc
-from devclaw_py.model.pipeline import Result
+from devclaw_py.model.pipeline import Result, Role
 from devclaw_py.work.command import Git
 
 REPORT_S, TRIES, AGAIN_S = 90.0, 6, 2.0
-WORK = {"dev": dev.work, "qa": qa.work}
+WORK = {Role.DEV: dev.work, Role.QA: qa.work}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def options(argv: list[str]) -> Options:
 def main() -> None:
     """Do one task and report it; exit 1 when the report was not taken."""
     chosen = options(sys.argv[1:])
-    desk = Desk(folder=Path.cwd(), git=Git(GIT_S), environ=dict(os.environ), pause_s=chosen.pause_s)
+    desk = ShellDesk(folder=Path.cwd(), git=Git(GIT_S), environ=dict(os.environ), pause_s=chosen.pause_s)
     try:
         task = read_message(sys.stdin.read())
         desk.say(f"#{task.issue}, attempt {task.attempt}: {task.title}")
@@ -64,12 +64,12 @@ def main() -> None:
 def work(desk: Desk, task: Assignment) -> Verdict:
     """Do the role's work; what keeps it from being done is a reason to ask for a person, never to fall silent."""
     try:
-        return WORK[desk.environ["DEVCLAW_ROLE"]](desk, task)
-    except (DevClawError, proc.NotAnswered) as error:
+        return WORK[task.role](desk, task)
+    except (DevClawError, proc.NotAnswered, Lost) as error:
         return Verdict(Result.BLOCKED, str(error))
 
 
-def report(desk: Desk, devclaw: tuple[str, ...], said: dict[str, Any]) -> bool:
+def report(desk: ShellDesk, devclaw: tuple[str, ...], said: dict[str, Any]) -> bool:
     """Send the report, again while the answer says that it may help, and say whether it was taken."""
     desk.say(f"$ devclaw call task_complete - <<< {json.dumps(said, ensure_ascii=False)[:160]}")
     for _ in range(TRIES):

@@ -5,17 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.base import Value
+from devclaw_py.model.base import Stored, Value
+from devclaw_py.model.following import Followed
 from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
-
-
-class Stored(Value):
-    """A record of the journal. Fields of a later version are passed over: a report must not be lost to an update."""
-
-    model_config = ConfigDict(extra="ignore")
+from devclaw_py.model.usage import Meter, TaskUsage
 
 
 class Intent(Stored):
@@ -74,7 +70,10 @@ class Attempt(Stored):
     """One pickup of one task. ``number`` is the fence: only the newest attempt's report counts.
 
     ``ended`` with ``reason`` "void" means that the worker never saw it. Title and url are the task's at the pickup.
-    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report.
+    ``given_up`` is set when the issue was left to people after it: what they give back to a queue counts anew.
+    ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report,
+    ``followed`` what was done while there was none. ``meter`` is where its usage is counted from, ``usage`` what was
+    counted at its end.
     """
 
     group_id: str
@@ -93,8 +92,12 @@ class Attempt(Stored):
     started: datetime
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     report: Report | None = None
     outcome: dict[str, Any] | None = None
+    followed: Followed | None = None
+    meter: Meter | None = None
+    usage: TaskUsage | None = None
 
     @property
     def key(self) -> SeatKey:
@@ -120,11 +123,15 @@ class AttemptChange(Value):
     accepted: datetime | None = None
     ended: datetime | None = None
     reason: str | None = None
+    given_up: datetime | None = None
     outcome: dict[str, Any] | None = None
+    meter: Meter | None = None
+    usage: TaskUsage | None = None
 
     def applied(self, attempt: Attempt) -> Attempt:
         """Return the attempt with the change."""
-        known = {name: getattr(self, name) for name in ("branch", "commit", "ended", "reason", "outcome")}
+        learnt = ("branch", "commit", "ended", "reason", "given_up", "outcome", "meter", "usage")
+        known = {name: getattr(self, name) for name in learnt}
         update = {name: value for name, value in known.items() if value is not None}
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})
 
@@ -179,3 +186,17 @@ class Closing(Value):
     attempt: AttemptChange | None = None
     request_id: str | None = None
     answer: dict[str, Any] | None = None
+
+
+class Following(Value):
+    """One more thing that is done about an attempt without a report, and what becomes true with it.
+
+    ``followed`` has the number after the one that was read: of two that are done at once only one is written.
+    """
+
+    group_id: str
+    issue: int
+    number: int
+    followed: Followed
+    lines: tuple[AuditLine, ...] = ()
+    outbox: tuple[OutboxRow, ...] = ()

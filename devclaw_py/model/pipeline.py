@@ -107,6 +107,27 @@ class Integration(StrEnum):
     WORKER = "worker"
 
 
+class ContextAction(StrEnum):
+    """What was done about a session's conversation before its next task."""
+
+    KEEP = "keep"
+    COMPACT = "compact"
+    FRESH = "fresh"
+
+
+class Mode(StrEnum):
+    """What a project gives to its workers unattended. A person's own pickup is never held back.
+
+    PAUSED: nothing; what is at work goes on. DRAINING: what was begun is brought to its end, nothing new is begun.
+    STOPPED: nothing, and its workers are put to rest.
+    """
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    DRAINING = "draining"
+    STOPPED = "stopped"
+
+
 class SessionAction(StrEnum):
     """What was done to have a session ready."""
 

@@ -10,7 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.errors import RepositoryError
-from devclaw_py.model.pipeline import Integration, PermissionMode, Provider, Role, RoleExecution, SeatKey, State, Tier
+from devclaw_py.model.pipeline import (
+    Integration,
+    Mode,
+    PermissionMode,
+    Provider,
+    Role,
+    RoleExecution,
+    SeatKey,
+    State,
+    Tier,
+)
 
 TMUX_KEY = "tmux:"
 MOST_SEATS = 16
@@ -125,6 +135,7 @@ class Project(Kept):
     forge: Forge | None = None
     integration: Integration = Integration.DEVCLAW
     channel: str | None = None
+    mode: Mode = Mode.RUNNING
     models: dict[str, str] = Field(default_factory=dict)
     permission_mode: PermissionMode | None = None
     allow: tuple[str, ...] | None = None

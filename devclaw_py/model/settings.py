@@ -11,6 +11,7 @@ from devclaw_py.model.pipeline import PermissionMode, Tier
 # Infinity is a number in TOML, and a wait without end is what the time limits are there to prevent.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(gt=0)]
+Percent = Annotated[int, Field(ge=1, le=100)]
 Word = Annotated[str, Field(min_length=1)]
 
 
@@ -79,6 +80,7 @@ class TimeoutSettings(Section):
     report_lock_s: Seconds = Field(10, description="The same, for a report that is already in the journal.")
     ready_s: Seconds = Field(60, description="For a session to be ready after its start.")
     receipt_s: Seconds = Field(20, description="For a worker to accept its task message.")
+    compact_s: Seconds = Field(180, description="For a conversation to be compacted; then a new one is begun.")
     tracker_s: Seconds = Field(15, description="For one answer of an issue tracker.")
     git_s: Seconds = Field(60, description="For one git command.")
     tmux_s: Seconds = Field(5, description="For one tmux command.")
@@ -95,6 +97,12 @@ class LimitSettings(Section):
     attempts: Count = Field(4, description="Dev attempts at one task before only a person's pickup goes on with it.")
     body_chars: Count = Field(65536, description="Characters of an issue's text or a comment that are accepted.")
     comments: Count = Field(20, description="Newest comments of an issue that a task message carries.")
+    compact_percent: Percent = Field(
+        60, description="Context in use from which the next task begins with a compacted conversation."
+    )
+    fresh_percent: Percent = Field(
+        85, description="Context in use from which it begins with a new conversation and a hand-over note."
+    )
 
 
 class NotifySettings(Section):
@@ -105,6 +113,16 @@ class NotifySettings(Section):
         description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input.",
     )
     argv: tuple[str, ...] = Field((), description="The command and its arguments; exit 0 means delivered.")
+
+
+class HeartbeatSettings(Section):
+    """What goes on without a call."""
+
+    every_s: Seconds = Field(60, description="Between two ticks; events and webhooks wake it earlier.")
+    dispatch: bool = Field(True, description="Whether waiting tasks are handed out; off: only what follows a report.")
+    project_execution: Literal["parallel", "sequential"] = Field(
+        "parallel", description="Whether several projects may be at work at once."
+    )
 
 
 class AuditSettings(Section):
@@ -122,4 +140,5 @@ class Settings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
     limits: LimitSettings = LimitSettings()
     notify: NotifySettings = NotifySettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
     audit: AuditSettings = AuditSettings()

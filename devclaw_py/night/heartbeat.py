@@ -14,6 +14,7 @@ from devclaw_py.errors import DevClawError, ProjectBusy
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
+from devclaw_py.operations.following import follow, followed_groups
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.sending import groups_waited_for, speak_on
 from devclaw_py.operations.steps import NO_GROUP
@@ -37,6 +38,7 @@ class Visit:
     project: str
     settled: list[str] = field(default_factory=list)
     spoken: list[dict[str, Any]] = field(default_factory=list)
+    urged: list[dict[str, Any]] = field(default_factory=list)
     followed: list[dict[str, Any]] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     sent: int = 0
@@ -48,8 +50,8 @@ class Visit:
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        told = (self.settled, self.spoken, self.followed, self.waiting, self.sent, self.unsent, self.busy, self.error)
-        return any(told) or bool(self.asked)
+        done = (self.settled, self.spoken, self.urged, self.followed, self.sent, self.asked)
+        return any((*done, self.waiting, self.unsent, self.busy, self.error))
 
 
 def tick(app: App) -> list[Visit]:
@@ -87,6 +89,7 @@ def _stirring(app: App) -> set[str]:
     groups += [wish.group_id for wish in journal.wishes()]
     groups += groups_waited_for(app)
     groups += groups_asking(app)
+    groups += followed_groups(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
 
 
@@ -95,6 +98,7 @@ def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
         _settle(app, visit, force=force)
         visit.spoken = speak_on(app, visit.group_id)
         visit.asked = ask_on(app, visit.group_id)
+        visit.urged = follow(app, visit.group_id, caller=caller)
         visit.followed = carry_out(app, visit.group_id, caller=caller)
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
             visit.sent += row.sent is not None

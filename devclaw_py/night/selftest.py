@@ -7,7 +7,6 @@ is how a release of Claude Code that devclaw was never tried with is met.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Any
 
 from devclaw_py import catalogue
 from devclaw_py.agents.claude import checkup, events, launch
+from devclaw_py.agents.standin.household import ENV_FILE, furnish
 from devclaw_py.agents.standin.server import StandIn
 from devclaw_py.app import App, open_app
 from devclaw_py.errors import ConfigError, DevClawError, SessionError
@@ -35,8 +35,6 @@ SESSION = f"{NAME}-{Role.DEV}-{Tier.MEDIOR}"
 ORCHESTRATOR = Caller(kind=CallerKind.ORCHESTRATOR, group_id=GROUP)
 COMPLETE = "mcp__devclaw__task_complete"
 STEP_S, GIT_S, POLL_S = 20.0, 10.0, 0.05
-# A proxy or a token of the user's must not come near it; the login stays where it is.
-PASSED_ON = ("PATH", "TMUX_TMPDIR", "LANG", "LC_ALL", "LC_CTYPE")
 
 
 class Step(Value):
@@ -197,19 +195,14 @@ def _resumed(bench: Bench) -> Step:
 
 def _hands(folder: Path, standin: StandIn, program: str, environ: Mapping[str, str]) -> App:
     """Make the private HOME and workspace, and return the workspace's hands."""
-    home, workspace = files.private_folder(folder / "home"), files.private_folder(folder / "workspace")
-    files.write(home / ".claude.json", json.dumps({"hasCompletedOnboarding": True}).encode(), mode=0o600)
-    variables = f"ANTHROPIC_BASE_URL={standin.url}\nANTHROPIC_AUTH_TOKEN={standin.token}\n"
-    files.write(workspace / "claude.env", variables.encode(), mode=0o600)
+    workspace = files.private_folder(folder / "workspace")
+    private = furnish(standin, home=folder / "home", workspace=workspace, environ=environ)
     settings = Settings(
-        agent=AgentSettings(kind="claude", claude_bin=program, env_file="claude.env"),
+        agent=AgentSettings(kind="claude", claude_bin=program, env_file=ENV_FILE),
         timeouts=TimeoutSettings(ready_s=STEP_S, receipt_s=STEP_S / 2),
         limits=LimitSettings(sessions=1),
     )
-    # Claude Code leaves folders of its own in the one for temporary files.
-    private = {"HOME": str(home), "TMPDIR": str(files.private_folder(folder / "tmp"))}
-    kept = {name: environ[name] for name in PASSED_ON if name in environ}
-    return open_app(workspace, settings, environ={"PATH": os.defpath, **kept, **private})
+    return open_app(workspace, settings, environ=private)
 
 
 def _prepare(folder: Path, bench: Bench) -> None:

@@ -19,7 +19,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.model.question import Decision, Question, QuestionEnd
 from devclaw_py.operations.steps import Call
 from devclaw_py.operations.wishes import new_op
-from devclaw_py.rules import announce
+from devclaw_py.rules import announce_questions as announce
 from devclaw_py.rules.answering import check_message, resolved
 from devclaw_py.rules.cleaning import one_line
 
@@ -84,7 +84,7 @@ def tell_stuck(app: App) -> None:
 def _on(app: App, question: Question) -> list[dict[str, Any]]:
     # A session whose files cannot be used keeps its question for the next pass.
     with suppress(SessionError):
-        over = app.sessions.ended(question)
+        over = app.sessions.outcome(question)
         if over is not None:
             return _end(app, question, over)
         if not app.sessions.told(question):
@@ -145,7 +145,7 @@ def _find(app: App, group_id: str | None, question_id: str) -> tuple[Question | 
     known = [each for each in app.sessions.questions() if group_id in (None, each.group_id)]
     for question in known:
         if question.id == question_id:
-            return question, app.sessions.ended(question)
+            return question, app.sessions.outcome(question)
     over = app.sessions.decision(question_id)
     if over is not None and group_id in (None, over.group_id):
         return None, over

@@ -6,7 +6,9 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
+from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Closing, Intent
+from devclaw_py.model.pipeline import Mode
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import project_of
 from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
@@ -35,8 +37,7 @@ def _committed(app: App, intent: Intent) -> bool:
 
 def _finish(app: App, intent: Intent) -> Closing:
     changed, name = intent.payload["changed"], intent.payload["project"]
-    told = announce.project_changed(name, shown(changed))
-    row = telling(app, intent, "changed", told)
+    row = telling(app, intent, "changed", _told(name, changed))
     return Closing(facts={"changed": changed}, outbox=(row,), answer=answer(name, intent.group_id, changed))
 
 
@@ -47,8 +48,14 @@ def answer(name: str, group_id: str, changed: dict[str, dict[str, Any]]) -> dict
         "project": name,
         "groupId": group_id,
         "changed": changed,
-        "announcement": plain(announce.project_changed(name, shown(changed))),
+        "announcement": plain(_told(name, changed)),
     }
+
+
+def _told(name: str, changed: dict[str, dict[str, Any]]) -> Announcement:
+    if [*changed] == ["mode"]:
+        return announce.mode_changed(name, Mode(changed["mode"]["to"]))
+    return announce.project_changed(name, shown(changed))
 
 
 def shown(changed: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str]]:

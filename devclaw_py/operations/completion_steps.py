@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from devclaw_py.app import App
-from devclaw_py.errors import RepositoryError, UnknownTask
+from devclaw_py.errors import CommentRefused, RepositoryError, UnknownTask
 from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
 from devclaw_py.operations.ending import completed, conflicted
@@ -190,8 +188,12 @@ def _comment(app: App, intent: Intent) -> Intent:
     if not body and is_conflict(intent):
         body = headline(seat_of(intent)[2], result_of(intent), seat_of(intent)[1])
     if body:
-        with suppress(UnknownTask):  # the report stands in the audit log
+        try:
             tracker_of(app, intent).comment(source_of(intent)[0], f"{body}\n\n{marker(intent.op)}")
+        except CommentRefused as refused:
+            return intent.knowing(warnings=[*intent.payload.get("warnings", ()), f"not commented: {refused}"])
+        except UnknownTask:
+            pass  # the report stands in the audit log
     return intent
 
 

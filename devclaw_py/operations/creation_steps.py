@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,7 @@ from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import UnknownTask
 from devclaw_py.model.journal import Closing, Intent, Wish
-from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.pipeline import Provider, Role, State
 from devclaw_py.model.task import TaskRef
 from devclaw_py.operations.shared import project_of, ref_of, tracker_of
 from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
@@ -20,6 +21,10 @@ PREVIEW_CHARS = 100
 
 # How many of the newest issues are searched for a marker: more than are made by others in the seconds after a crash.
 RECENT = 100
+
+LAG_S = 5
+
+Look = Callable[[App, Intent], Intent | None]
 
 
 def _create(app: App, intent: Intent) -> Intent:
@@ -34,10 +39,23 @@ def _create(app: App, intent: Intent) -> Intent:
 
 
 def _created(app: App, intent: Intent) -> Intent | None:
+    return _looked_twice(app, intent, _created_now)
+
+
+def _created_now(app: App, intent: Intent) -> Intent | None:
     for task in tracker_of(app, intent).list_all(newest=RECENT):
         if marker(intent.op) in task.body:
             return intent.knowing(created=task.ref.model_dump(mode="json"))
     return None
+
+
+def _looked_twice(app: App, intent: Intent, look: Look) -> Intent | None:
+    """Look for what was made; a forge's lists may be some seconds behind what it was asked to do."""
+    found = look(app, intent)
+    if found is None and project_of(app, intent).provider is not Provider.LOCAL:
+        app.clock.sleep(LAG_S)
+        found = look(app, intent)
+    return found
 
 
 def _close(app: App, intent: Intent) -> Intent:
@@ -89,6 +107,10 @@ def _comment(app: App, intent: Intent) -> Intent:
 
 
 def _commented(app: App, intent: Intent) -> Intent | None:
+    return _looked_twice(app, intent, _commented_now)
+
+
+def _commented_now(app: App, intent: Intent) -> Intent | None:
     with suppress(UnknownTask):  # with the issue the comment is gone
         for comment in tracker_of(app, intent).comments(ref_of(intent).number):
             if marker(intent.op) in comment.body:

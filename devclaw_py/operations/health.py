@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from devclaw_py.agents.look import LookStatus
@@ -15,6 +16,7 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
+from devclaw_py.operations.following import follow
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
 from devclaw_py.operations.runner import perform
@@ -26,6 +28,9 @@ from devclaw_py.rules.diagnosis import Diagnosis, Fix, Release, Snapshot
 from devclaw_py.rules.health import diagnose, unsettled
 
 TOOL = "health_fix"
+
+# Findings about a worker that something may have been done for by following it up.
+FOLLOWED = frozenset({"silent_worker", "worker_failing", "worker_limited", "stalled_worker"})
 
 # As which the session of a worker must still be seen when its task is taken from it.
 STILL = {
@@ -113,7 +118,16 @@ def _mend(app: App, call: Call, project: Project, panes: Panes) -> list[Finding]
         findings = [_marked(found, fixed=False) for found in left]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
-    return findings
+    # Last, and without the project's lock: a session that was just resumed is told to go on.
+    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller, fresh=timedelta())}
+    return [_helped(finding, urged) for finding in findings]
+
+
+def _helped(finding: Finding, urged: set[tuple[int, str]]) -> Finding:
+    """Mark the finding about a worker for whom something was done as mended."""
+    if finding.fixed is None and (finding.issue_id, finding.role) in urged and finding.type in FOLLOWED:
+        return finding.model_copy(update={"fixed": True})
+    return finding
 
 
 def _marked(found: Diagnosis, *, fixed: bool, why: str = "") -> Finding:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from devclaw_py.agents.look import Look, LookStatus
+from devclaw_py.agents.look import Look
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, SeatKey, StateKind
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
+from devclaw_py.operations.following import PULSES, facts_of
 from devclaw_py.operations.shared import workplace
 from devclaw_py.rules import workflow
 from devclaw_py.rules.diagnosis import Issue, Opened, Pulse, Snapshot, Worker
+from devclaw_py.rules.following_cases import case
 from devclaw_py.rules.health import is_odd
 from devclaw_py.rules.labels import states_in
 from devclaw_py.terminals.processes import alive
@@ -19,15 +21,6 @@ from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.work.base import Desk
 
 LOOKS = 3
-
-PULSES = {
-    LookStatus.ABSENT: Pulse.GONE,
-    LookStatus.DEAD: Pulse.GONE,
-    LookStatus.IDLE: Pulse.IDLE,
-    LookStatus.WORKING: Pulse.BUSY,
-    LookStatus.STARTING: Pulse.BUSY,
-    LookStatus.UNKNOWN: Pulse.UNKNOWN,
-}
 
 
 class Panes:
@@ -135,10 +128,15 @@ def _worker(app: App, project: Project, key: SeatKey, seat: Seat, looks: dict[st
 
 
 def _seen(app: App, project: Project, desk: Desk, session: str, seat: Seat, look: Look) -> Worker:
-    pulse, silent, resumable = PULSES[look.status], None, False
-    if pulse is Pulse.IDLE and seat.attempt is not None:
-        silent = app.sessions.agent.silent(app.sessions.folder(session), f"{seat.issue}.{seat.attempt}")
+    pulse, resumable = PULSES[look.status], False
+    facts = facts_of(app, project, desk.key, session, pulse)
     if pulse is Pulse.GONE and seat.attempt is not None:
         resumable = app.sessions.agent.can_resume(workplace(app, project, desk.key, desk.tier, session))
     detail = look.detail or ("it is alive and says nothing of itself" if pulse is Pulse.UNKNOWN else "")
-    return Worker(session=session, pulse=pulse, detail=detail, silent=silent, resumable=resumable)
+    return Worker(
+        session=session,
+        pulse=pulse,
+        detail=detail,
+        case=case(facts) if facts is not None else None,
+        resumable=resumable,
+    )

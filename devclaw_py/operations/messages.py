@@ -15,6 +15,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.model.task import Comment, Task
 from devclaw_py.operations.shared import attempt_of, target_of, tracker_of
 from devclaw_py.rules import prompts
+from devclaw_py.rules.handover import Earlier
 from devclaw_py.rules.labels import states_in
 from devclaw_py.trackers.move import Moved
 
@@ -28,7 +29,7 @@ class Standing:
     commit: str
 
 
-def task_text(app: App, project: Project, intent: Intent) -> str:
+def task_text(app: App, project: Project, intent: Intent, *, earlier: Sequence[Earlier] = ()) -> str:
     """Return everything that the worker has to know of its task.
 
     Raises:
@@ -40,7 +41,7 @@ def task_text(app: App, project: Project, intent: Intent) -> str:
     task = tracker.get(attempt.issue)
     _check_stands(task, target_of(intent)[1])
     standing = Standing(worktree=facts["worktree"], branch=facts["standsOn"], commit=facts["commit"])
-    return worded(app, project, attempt, task, comments, standing)
+    return worded(app, project, attempt, task, comments, standing, earlier=earlier)
 
 
 def worded(
@@ -52,6 +53,7 @@ def worded(
     standing: Standing,
     *,
     notes: Sequence[str] = (),
+    earlier: Sequence[Earlier] = (),
 ) -> str:
     """Return the message of one attempt; other people's text stands between marks made for this message alone."""
     return prompts.task_message(
@@ -73,6 +75,7 @@ def worded(
         fence=secrets.token_hex(8),
         fail_reason=why_qa_failed(app, project.group_id, attempt.issue),
         notes=notes,
+        earlier=earlier,
         newest=app.settings.limits.comments,
     )
 

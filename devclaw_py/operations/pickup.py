@@ -7,7 +7,7 @@ from typing import Any
 
 from devclaw_py.agents import mailbox
 from devclaw_py.app import App
-from devclaw_py.errors import AttemptsUsedUp, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
+from devclaw_py.errors import AttemptsUsedUp, HeldBack, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, RoleExecution, SeatKey, State, Tier
@@ -20,6 +20,7 @@ from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules import tiers, workflow
 from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
+from devclaw_py.rules.schedule import held_back
 from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.work.base import desk_name
 
@@ -45,8 +46,10 @@ def pick_up(
     """
     with project_held(app, group_id, call) as project:
         _check_seats(project, role)
+        app.sessions.check_not_parked()
         task, source = _choose_task(app, project, role, issue)
-        _check_attempts(app, call, project, task, source)
+        if call.caller.kind in UNATTENDED:
+            _check_unattended(app, project, task, source)
         intent, attempt = _allot(app, call, project, task, source, tier)
         return perform(app, PICKUP, intent, attempt)
 
@@ -119,12 +122,14 @@ def _check_unseated(project: Project, task: Task) -> None:
             )
 
 
-def _check_attempts(app: App, call: Call, project: Project, task: Task, source: State) -> None:
-    """Stop unattended pickups of a task that keeps coming back: only a person goes on with it."""
-    if call.caller.kind not in UNATTENDED or workflow.ROLE[source] is not Role.DEV:
-        return
-    limit, used = app.settings.limits.attempts, dev_attempts(app.store.journal.attempts(project.group_id, task.number))
-    if used >= limit:
+def _check_unattended(app: App, project: Project, task: Task, source: State) -> None:
+    """Stop what only a person may do now: in a paused project, of a task that pauses or keeps coming back."""
+    tries = app.store.journal.attempts(project.group_id, task.number)
+    held = held_back(project.mode, source, tries, app.clock.now())
+    if held is not None:
+        raise HeldBack(f"#{task.number} is not handed out now: {held}", hint="a person's pickup is not held back")
+    limit, used = app.settings.limits.attempts, dev_attempts(tries)
+    if workflow.ROLE[source] is Role.DEV and used >= limit:
         raise AttemptsUsedUp(
             f"issue #{task.number} has had {used} dev attempts, the limit for unattended pickups is {limit}",
             hint="read why it keeps failing, then pick it up by hand",

@@ -8,7 +8,7 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
 from devclaw_py.model.journal import AuditLine, Closing, Intent, Wish
-from devclaw_py.model.pipeline import SessionAction
+from devclaw_py.model.pipeline import ContextAction, SessionAction
 from devclaw_py.model.project import TMUX_KEY
 from devclaw_py.operations.shared import change_of, ref_of, seat_of
 from devclaw_py.operations.steps import line, telling
@@ -20,6 +20,7 @@ def picked_up(app: App, intent: Intent) -> Closing:
     issue, attempt, role, tier, session = seat_of(intent)
     now, facts = app.clock.now(), intent.payload
     told = announce.picked_up(ref_of(intent), role, tier, SessionAction(facts["sessionAction"]))
+    told = told.noting(*_about_context(intent))
     told = told.noting(*(f"Work of #{rescue['issue']} was saved to {rescue['ref']}" for rescue in facts["rescued"]))
     return Closing(
         facts={
@@ -30,13 +31,31 @@ def picked_up(app: App, intent: Intent) -> Closing:
             "sessionAction": facts["sessionAction"],
             "sessionKey": TMUX_KEY + session,
             "labelTransition": f"{intent.source} → {intent.target}",
+            **_context(intent),
         },
         lines=tuple(_lines(app, intent)),
         outbox=(telling(app, intent, "pickup", told),),
         fulfilled=Wish(group_id=intent.group_id, issue=issue, role=role, at=now),
-        attempt=change_of(intent, accepted=now),
-        answer=_answer(app, intent) | {"announcement": plain(told)},
+        attempt=change_of(intent, accepted=now, meter=facts.get("meter")),
+        answer=_answer(app, intent) | _context(intent) | {"announcement": plain(told)},
     )
+
+
+def _context(intent: Intent) -> dict[str, Any]:
+    """Return the field that tells of the session's conversation, for a kind of agent that has one."""
+    return {"context": intent.payload["context"]} if intent.payload.get("context") else {}
+
+
+def _about_context(intent: Intent) -> Iterator[str]:
+    """Yield what a group should know of it: a worker that has forgotten, or soon will be slow."""
+    told = intent.payload.get("context") or {}
+    action, used = told.get("action", ContextAction.KEEP), round((told.get("used") or 0) * 100)
+    if action == ContextAction.FRESH:
+        yield f"Its conversation used {used} % of its context; it goes on in a new one, with a hand-over note"
+    elif action == ContextAction.COMPACT and told.get("compaction") == "done":
+        yield f"Its conversation used {used} % of its context and was compacted"
+    elif action == ContextAction.COMPACT:
+        yield f"Its conversation uses {used} % of its context and could not be compacted"
 
 
 def _lines(app: App, intent: Intent) -> Iterator[AuditLine]:

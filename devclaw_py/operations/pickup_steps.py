@@ -11,6 +11,7 @@ from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.operations.messages import task_text
+from devclaw_py.operations.pickup_context import earlier_tasks, fit_conversation
 from devclaw_py.operations.pickup_ending import picked_up, put_back
 from devclaw_py.operations.shared import (
     attempt_of,
@@ -156,7 +157,7 @@ def _seated(app: App, intent: Intent) -> Intent | None:
 
 def _offer(app: App, intent: Intent) -> Intent:
     _, _, _, _, session = seat_of(intent)
-    text = task_text(app, project_of(app, intent), intent)
+    text = task_text(app, project_of(app, intent), intent, earlier=earlier_tasks(app, intent))
     try:
         app.sessions.offer(session, offer_of(intent), text)
     except SessionError:
@@ -206,12 +207,13 @@ PICKUP = Operation(
     steps=(
         Step(2, "desk", _desk, never),
         Step(3, "session", _session, never, _stop_session),
-        Step(4, "worktree", _worktree, never),
-        Step(5, "take", _take, _taken, _put_back),
-        Step(6, "put", _put, _stands, _put_back),
-        Step(7, "seat", _seat, _seated, restore_seat),
-        Step(8, "offer", _offer, _accepted, _void),
-        Step(9, "accept", _accept, _accepted),
+        Step(4, "context", fit_conversation, never),
+        Step(5, "worktree", _worktree, never),
+        Step(6, "take", _take, _taken, _put_back),
+        Step(7, "put", _put, _stands, _put_back),
+        Step(8, "seat", _seat, _seated, restore_seat),
+        Step(9, "offer", _offer, _accepted, _void),
+        Step(10, "accept", _accept, _accepted),
     ),
     committed=_committed,
     finish=picked_up,

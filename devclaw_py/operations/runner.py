@@ -8,6 +8,7 @@ from typing import Any
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError
 from devclaw_py.model.journal import Attempt, Closing, Intent
+from devclaw_py.operations.metering import with_usage
 from devclaw_py.operations.steps import Operation, Waits, line
 from devclaw_py.state.flush import flush_lines
 
@@ -115,6 +116,7 @@ def _mark(app: App, intent: Intent, *, phase: int | None = None, undoing: bool |
 
 def close(app: App, operation: Operation, intent: Intent, closing: Closing) -> dict[str, Any]:
     """End the intent in one transaction, then write the audit lines that it queued."""
+    closing = with_usage(app, intent, closing)
     answer = closing.answer or {}
     facts: dict[str, Any] = {"ok": not intent.undoing and answer.get("success", True) is not False}
     if intent.undoing:

@@ -10,7 +10,7 @@ from typing import Any
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
-from devclaw_py.errors import Conflict, UnknownTask
+from devclaw_py.errors import CommentRefused, Conflict, UnknownTask
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AttemptChange, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State
@@ -143,7 +143,7 @@ def _issue(app: App, intent: Intent) -> Intent:
 
 def _comment(app: App, intent: Intent) -> Intent:
     if text := intent.payload.get("comment"):
-        with suppress(UnknownTask):
+        with suppress(UnknownTask, CommentRefused):  # the reason stands in the audit log
             tracker_of(app, intent).comment(_number(intent), f"{text}\n\n{marker(intent.op)}")
     return intent
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.finding import Finding, Severity
-from devclaw_py.model.pipeline import Integration, Result, Role, SessionAction, State, Tier
-from devclaw_py.model.question import Decision, Part, Question
+from devclaw_py.model.pipeline import Integration, Mode, Result, Role, SessionAction, State, Tier
 from devclaw_py.model.task import TaskRef
 
 SUMMARY_CHARS = 300
-ASKED_CHARS = 600
-ASKED_LINES = 40
 
 EMOJI: dict[Tier, str] = {Tier.JUNIOR: "⚡", Tier.MEDIOR: "🔧", Tier.SENIOR: "🧠", Tier.QA: "🔍"}
 
@@ -82,36 +79,6 @@ def not_told(session: str, text: str, reason: str) -> Announcement:
     return Announcement(emoji="⚠️", text=f"{session} may not have got “{text}”: {_sentence(reason)}", notes=(note,))
 
 
-def asks(question: Question, where: str, *, now: datetime) -> Announcement:
-    """Tell what a worker asks, what can be answered, how, and until when."""
-    minutes = max(1, round((question.expires - now).total_seconds() / 60))
-    parts = question.asked.parts
-    lines = [line for number, part in enumerate(parts, 1) for line in _part(part, number if len(parts) > 1 else None)]
-    how = "--answer ..." if len(parts) == 1 else " ".join("--answers ..." for _ in parts)
-    how = f"Answer within {minutes} min: devclaw session-answer --question-id {question.id} {how}"
-    text = f"{where} asks [{question.id}]: {_cut(parts[0].text) if len(parts) == 1 else f'{len(parts)} questions'}"
-    return Announcement(emoji="❓", text=text, notes=(*lines[:ASKED_LINES], how))
-
-
-def answered(question_id: str, session: str, said: str) -> Announcement:
-    """Tell that a worker has its answer."""
-    return Announcement(emoji="💬", text=f"Answered {session} [{question_id}]: {_brief(said)}")
-
-
-def unanswered(question_id: str, decision: Decision) -> Announcement:
-    """Tell that a question ended without an answer."""
-    text = f"{decision.session} [{question_id}] “{_brief(decision.brief)}”: {_sentence(decision.said)}"
-    return Announcement(emoji="⌛", text=text)
-
-
-def stuck(session: str, detail: str, screen: str, attach: str) -> Announcement:
-    """Tell that a session asks a person something in its terminal, which nobody answers unseen."""
-    text = f"{session} needs a person at its terminal: {_sentence(detail)}"
-    return Announcement(
-        emoji="🖐️", text=text, notes=(f"Its screen: {screen[-ASKED_CHARS:]}", f"Answer it with: {attach}")
-    )
-
-
 def created(task: TaskRef, state: State) -> Announcement:
     """Tell of a new issue; a pickup that follows at once is `chained` to it."""
     return Announcement(emoji="📋", text=f"Created {_named(task)} ({state})", task=task)
@@ -146,6 +113,20 @@ def project_changed(name: str, changes: Mapping[str, tuple[str, str]]) -> Announ
     """Tell which of a project's settings changed, each as ``key: old → new``."""
     listed = ", ".join(f"{key}: {old or 'none'} → {new or 'none'}" for key, (old, new) in changes.items())
     return Announcement(emoji="🛠️", text=f'Project "{name}": {listed or "nothing changed"}')
+
+
+MODES = {
+    Mode.RUNNING: ("▶️", "goes on: waiting tasks are handed out"),
+    Mode.PAUSED: ("⏸️", "is paused: nothing more is handed out, what is at work goes on"),
+    Mode.DRAINING: ("🪣", "drains: what was begun is brought to its end, nothing new is begun"),
+    Mode.STOPPED: ("⏹️", "is stopped: its workers rest, their work is kept"),
+}
+
+
+def mode_changed(name: str, mode: Mode) -> Announcement:
+    """Tell what a project does from now on without being asked."""
+    emoji, words = MODES[mode]
+    return Announcement(emoji=emoji, text=f'Project "{name}" {words}.')
 
 
 def set_up(workspace: str, *, written: Sequence[str], kept: Sequence[str] = ()) -> Announcement:
@@ -200,24 +181,24 @@ def released(task: TaskRef, role: Role, reason: str) -> Announcement:
     return Announcement(emoji="👋", text=f"{role.upper()} left #{task.number}: {_sentence(reason)}", task=task)
 
 
-def _part(part: Part, number: int | None) -> Iterator[str]:
-    several = " (several can be chosen: 1,2)" if part.several else ""
-    if number is not None:
-        yield f"{number}) {_cut(part.text)}{several}"
-    elif several:
-        yield several.strip()
-    for place, option in enumerate(part.options, 1):
-        yield f"{place}. {_brief(option.label)}{f' — {_brief(option.about)}' if option.about else ''}"
-    if part.free:
-        yield "or words of your own"
+def parked(task: TaskRef, role: Role, until: datetime) -> Announcement:
+    """Tell that the workers' account has reached its usage limit."""
+    text = f"{role.upper()} rests on {_named(task)}: the usage limit is reached until {until:%Y-%m-%d %H:%M} UTC."
+    note = "No task is given to a worker until then; it goes on by itself."
+    return Announcement(emoji="⏸️", text=text, task=task, notes=(note,))
 
 
-def _cut(text: str) -> str:
-    """Return the text, and say so where it is cut: a command's end may be what matters."""
-    line = " ".join(text.split())
-    if len(line) <= ASKED_CHARS:
-        return line
-    return f"{line[:ASKED_CHARS]} … ({len(line) - ASKED_CHARS} more characters: devclaw attach shows them)"
+def stalled(task: TaskRef, role: Role, why: str) -> Announcement:
+    """Tell that a turn without a sign of work was ended."""
+    text = f"{role.upper()} was stuck on {_named(task)}: {_sentence(why)} It is told to go on."
+    return Announcement(emoji="⏱️", text=text, task=task)
+
+
+def needs_help(task: TaskRef, role: Role, why: str, where: str) -> Announcement:
+    """Tell that a worker does not go on by itself; ``where`` is what ``devclaw attach`` is given."""
+    text = f"{role.upper()} has not reported {_named(task)} and needs a person: {_sentence(why)}"
+    note = f"Look with devclaw attach {where}; session_send tells it to go on."
+    return Announcement(emoji="🆘", text=text, task=task, notes=(note,))
 
 
 def _named(task: TaskRef) -> str:

@@ -23,13 +23,23 @@ class Pulse(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Case(Value):
+    """What is wrong with a worker that lives. ``over`` says that its task may be taken from it; else ``mend`` helps."""
+
+    kind: str
+    words: str
+    mend: str = ""
+    severity: Severity = Severity.WARNING
+    over: bool = False
+
+
 class Worker(Value):
-    """The session of a busy seat. ``silent`` says how its turn ended without a report, where the agent knows."""
+    """The session of a busy seat. ``case`` is what its turn says, where the agent knows."""
 
     session: str
     pulse: Pulse
     detail: str = ""
-    silent: str | None = None
+    case: Case | None = None
     resumable: bool = False
 
 

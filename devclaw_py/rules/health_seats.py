@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from devclaw_py.model.finding import Severity
 from devclaw_py.model.journal import Attempt
-from devclaw_py.model.pipeline import Role, SeatKey, State
+from devclaw_py.model.pipeline import Mode, Role, SeatKey, State
 from devclaw_py.model.task import LabelEvent
 from devclaw_py.rules import workflow
 from devclaw_py.rules.attempts import dev_attempts, tests_in_a_row
-from devclaw_py.rules.diagnosis import Diagnosis, Fix, Issue, Pulse, Release, Snapshot, Worker, diagnosis
+from devclaw_py.rules.diagnosis import Case, Diagnosis, Fix, Issue, Pulse, Release, Snapshot, Worker, diagnosis
 from devclaw_py.rules.labels import state_of
 
 STALE = timedelta(hours=2)
@@ -30,8 +30,8 @@ def worker(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue) -> list[
     if found.pulse is Pulse.UNKNOWN:
         message = f"the session of {key}, {found.session}, could not be asked about #{number}: {found.detail}"
         return [diagnosis(snapshot, "session_unknown", message, severity=Severity.UNKNOWN, role=key.role, issue=number)]
-    if found.pulse is Pulse.IDLE and found.silent is not None:
-        return [_silent(snapshot, key, number, issue, found.silent)]
+    if found.case is not None:
+        return [_case(snapshot, key, number, issue, found.case)]
     return _stale(snapshot, key, number)
 
 
@@ -96,24 +96,32 @@ def _how(newest: Attempt) -> str:
 
 
 def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Worker) -> Diagnosis:
-    ends = _back(snapshot, key, number, issue, reason="session_dead").model_copy(update={"stops": True})
+    stopped = snapshot.project.mode is Mode.STOPPED
+    reason = "stopped" if stopped else "session_dead"
+    ends = _back(snapshot, key, number, issue, reason=reason, wish=not stopped).model_copy(update={"stops": True})
     message = f"{key} holds #{number}, and its session is gone: {found.detail or found.session}"
-    if not found.resumable:
+    if stopped or not found.resumable:
         return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=ends)
-    attempt = snapshot.project.seat(*key).attempt
-    notice = (
-        f"Your session had ended and was resumed. Go on with task #{number}, attempt {attempt}, and report it with"
-        " task_complete as its task message says."
-    )
-    resume = Fix(resumes=True, release=holder(snapshot, key), notice=notice)
+    # The worker is told to go on by the look at its ended turn that follows: once for each resume.
+    resume = Fix(resumes=True, release=holder(snapshot, key))
     return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=resume, otherwise=ends)
 
 
-def _silent(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, how: str) -> Diagnosis:
-    fix = _back(snapshot, key, number, issue, reason="silent_worker")
-    message = f"{key} has ended its turn at #{number} without a report: {how}"
+def _case(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, case: Case) -> Diagnosis:
+    """Report what a living worker does, and take its task from it only where nothing else is left to do."""
+    fix = _back(snapshot, key, number, issue, reason=case.kind) if case.over else None
+    message = f"{key} has ended its turn at #{number} without a report: {case.words}"
+    if case.kind == "stalled_worker":
+        message = f"{key} holds #{number} and seems stalled: {case.words}"
     return diagnosis(
-        snapshot, "silent_worker", message, severity=Severity.WARNING, role=key.role, issue=number, fix=fix
+        snapshot,
+        case.kind,
+        message,
+        severity=case.severity,
+        role=key.role,
+        issue=number,
+        fix=fix,
+        mend="" if fix else case.mend,
     )
 
 

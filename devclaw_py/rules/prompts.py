@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from devclaw_py.errors import Internal
 from devclaw_py.model.pipeline import Result, Role, Tier
 from devclaw_py.model.task import Comment, TaskRef
+from devclaw_py.rules import handover
+from devclaw_py.rules.handover import Earlier
 
 BODY_CHARS = 20_000
 COMMENT_CHARS = 4_000
@@ -64,6 +66,31 @@ def reporting(role: Role, *, issue: int, attempt: int) -> str:
     )
 
 
+def reminder(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told whose turn ended by itself and that has not reported."""
+    return (
+        f"Your turn has ended, and task #{issue}, attempt {attempt}, has no report. {_rest(task_file)} "
+        "If you cannot go on, report blocked and say why."
+    )
+
+
+def go_on(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told whose turn was cut off through no fault of its own."""
+    return f"Your turn at task #{issue}, attempt {attempt}, was cut off. {_rest(task_file)}"
+
+
+def told_again(issue: int, attempt: int, task_file: str, why: str) -> str:
+    """Return what a worker is told that has lost its conversation in the middle of a task."""
+    return (
+        f"This conversation is new, and you hold task #{issue}, attempt {attempt}. Its message is in `{task_file}`: "
+        "read it, see what is done in the worktree already, do the rest, and report with task_complete as it says."
+    )
+
+
+def _rest(task_file: str) -> str:
+    return f"Do what is left to do, as the task's message in `{task_file}` says, then report with task_complete."
+
+
 def task_message(
     *,
     project: str,
@@ -84,6 +111,7 @@ def task_message(
     fence: str,
     fail_reason: str | None = None,
     notes: Sequence[str] = (),
+    earlier: Sequence[Earlier] = (),
     body_chars: int = BODY_CHARS,
     comment_chars: int = COMMENT_CHARS,
     newest: int = COMMENTS,
@@ -92,7 +120,8 @@ def task_message(
 
     ``comments`` are all there are, oldest first; the ``newest`` of them are carried. ``branch`` None means that qa has
     no branch to test. ``fence`` is a random word of at least 8 characters, made for this message alone. ``notes`` and
-    ``role_text`` are devclaw's own and the workspace's; everything else that people wrote is fenced.
+    ``role_text`` are devclaw's own and the workspace's; everything else that people wrote is fenced. ``earlier`` are
+    the tasks of the conversation in whose place this one was begun.
     """
     if len(fence) < FENCE_CHARS:
         raise Internal(f"a fence of {len(fence)} characters can be guessed; {FENCE_CHARS} are needed")
@@ -120,8 +149,14 @@ def task_message(
     )
     said = _comments(quoted, comments[max(0, len(comments) - newest) :], len(comments), comment_chars)
     sent_back = [] if fail_reason is None else ["", _why(role), quoted.block("QA", _visible(fail_reason), body_chars)]
+    handed_over = _earlier(quoted, earlier, body_chars)
     rules = ["", "---", "", role_text.strip()] if role_text.strip() else []
-    return "\n".join([*facts, "", asked, *said, *sent_back, *rules, "", "---", "", how_to_report.strip(), ""])
+    parts = [*facts, "", asked, *said, *sent_back, *handed_over, *rules, "", "---", "", how_to_report.strip(), ""]
+    return "\n".join(parts)
+
+
+def _earlier(quoted: _Quoting, tasks: Sequence[Earlier], limit: int) -> list[str]:
+    return ["", handover.NOTE, quoted.block("EARLIER", _visible(handover.text(tasks)), limit)] if tasks else []
 
 
 def _standing(role: Role, branch: str | None, commit: str) -> str:

@@ -10,8 +10,19 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
 from devclaw_py.model.project import Project
+from devclaw_py.model.usage import Spending
 
 
 class Registry(Protocol):
@@ -129,6 +140,14 @@ class Journal(Protocol):
         """Write what was learnt of an attempt, whatever else became of it meanwhile."""
         ...
 
+    def follow(self, following: Following) -> bool:
+        """Write what is done about an attempt, with its audit lines and announcements, in one transaction.
+
+        Returns False, and writes nothing, when the attempt has ended or has a report, or when something else was
+        done about it since it was read.
+        """
+        ...
+
     def set_lined(self, op: str) -> None:
         """Note that the call of an open operation has its audit line; a closed one is no error."""
         ...
@@ -147,6 +166,10 @@ class Journal(Protocol):
 
     def save_attempt(self, attempt: Attempt) -> None:
         """Replace one attempt by group, issue and number."""
+        ...
+
+    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
+        """Add up what the attempts used that ended from ``since`` on and before ``until``, without reading them."""
         ...
 
     def wishes(self, group_id: str | None = None) -> list[Wish]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from devclaw_py.errors import IssueClaimed, NotActive, StaleAttempt
-from devclaw_py.model.journal import Attempt, Intent, Report
+from devclaw_py.model.journal import Attempt, Following, Intent, Report
 
 REPORT = "complete"
 
@@ -64,6 +64,17 @@ def reported(intent: Intent, report: Report, attempts: Sequence[Attempt]) -> Att
             f"{named}, the newest, has ended ({attempt.reason}); nothing was changed, stop working on it"
         )
     return attempt.model_copy(update={"report": report, "accepted": attempt.accepted or intent.at})
+
+
+def followed(following: Following, attempts: Sequence[Attempt]) -> Attempt | None:
+    """Return the attempt with what is done about it, or None when it is over or something else was done meanwhile."""
+    attempt = next((known for known in attempts if known.number == following.number), None)
+    if attempt is None or attempt.ended is not None or attempt.report is not None:
+        return None
+    before = attempt.followed.number if attempt.followed is not None else 0
+    if before + 1 != following.followed.number:
+        return None
+    return attempt.model_copy(update={"followed": following.followed})
 
 
 def _exclusive(intent: Intent, other: Intent) -> bool:

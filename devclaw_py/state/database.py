@@ -14,7 +14,7 @@ from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.kernel.files import folder
 from devclaw_py.kernel.locks import POLL_S
 
-VERSION = 1
+VERSION = 2
 
 # `body` is the whole record as JSON; the other columns are what is searched for and what must be unique.
 SCHEMA = """
@@ -41,6 +41,16 @@ CREATE TABLE request (
     PRIMARY KEY (group_id, request_id));
 CREATE TABLE event (session TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (session, name));
 """
+# What an attempt used, by the time of its end: sums over days must not read every attempt there was. NULL: not known.
+USAGE = """
+CREATE TABLE usage (
+    group_id TEXT NOT NULL, issue INTEGER NOT NULL, number INTEGER NOT NULL, ended TEXT NOT NULL,
+    input INTEGER, output INTEGER, cache_read INTEGER, cache_creation INTEGER, cost_usd REAL,
+    PRIMARY KEY (group_id, issue, number));
+CREATE INDEX usage_ended ON usage (ended, group_id);
+"""
+# What a file of an earlier version lacks, by that version.
+UPGRADES = {0: SCHEMA, 1: USAGE}
 
 FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 CLOSED = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH})
@@ -144,10 +154,10 @@ class Database:
 
     def _make(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        if self._version(connection) == 0:
-            for statement in SCHEMA.split(";"):
+        for version in range(self._version(connection), VERSION):
+            for statement in UPGRADES[version].split(";"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
 
     def _version(self, connection: sqlite3.Connection) -> int:
@@ -183,7 +193,8 @@ class Database:
 def _empty() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     try:
-        connection.executescript(SCHEMA)
+        for script in UPGRADES.values():
+            connection.executescript(script)
         yield connection
     finally:
         connection.close()

@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from devclaw_py.errors import Internal, IssueClaimed
 from devclaw_py.kernel.clock import Clock, timestamp
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
-from devclaw_py.state.claims import claimed, clash, reported
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
+from devclaw_py.model.usage import Spending
+from devclaw_py.state import spending
+from devclaw_py.state.claims import claimed, clash, followed, reported
 from devclaw_py.state.database import Database
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -82,6 +94,17 @@ class SqliteJournal:
         with self._database.transaction() as connection:
             _change_attempt(connection, change)
 
+    def follow(self, following: Following) -> bool:
+        """Write what is done about an attempt in one transaction; False when that is no longer called for."""
+        with self._database.transaction() as connection:
+            attempt = followed(following, _attempts(connection, following.group_id, following.issue))
+            if attempt is None:
+                return False
+            _put_attempt(connection, attempt)
+            _queue(connection, following.outbox)
+            _queue_lines(connection, following.lines)
+        return True
+
     def set_lined(self, op: str) -> None:
         """Note that the call of an open operation has its audit line; a closed one is no error."""
         with self._database.transaction() as connection:
@@ -111,6 +134,11 @@ class SqliteJournal:
         """Replace one attempt by group, issue and number."""
         with self._database.transaction() as connection:
             _put_attempt(connection, attempt)
+
+    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
+        """Add up what the attempts used that ended from ``since`` on and before ``until``."""
+        with self._database.reading() as connection:
+            return spending.between(connection, group_id, since, until)
 
     def wishes(self, group_id: str | None = None) -> list[Wish]:
         """Return waiting wishes, oldest first."""
@@ -220,6 +248,8 @@ def _change_attempt(connection: sqlite3.Connection, change: AttemptChange) -> No
     for attempt in _attempts(connection, change.group_id, change.issue):
         if attempt.number == change.number:
             _put_attempt(connection, change.applied(attempt))
+            if change.usage is not None and change.ended is not None:
+                spending.put(connection, change, change.usage, change.ended)
 
 
 def _put_wish(connection: sqlite3.Connection, wish: Wish) -> None:

@@ -23,6 +23,7 @@ class Key(StrEnum):
     CLEAR_LINE = "C-u"
     RUB_OUT = "BSpace"
     STASH = "C-s"
+    ESCAPE = "Escape"
 
 
 class TerminalSession(Value):

@@ -1,6 +1,7 @@
 """Ports that fail when told to: once before an effect, once after it, or until they are up again.
 
-`Faults` knows no port; `FaultyTracker` puts it around an `IssueProvider`, and another port takes a class like it.
+`Faults` knows no port; `FaultyTracker` and `FaultyRequests` put it around theirs, and another port takes a class like
+them.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import TypeVar
 
 from devclaw_py.errors import Outside, TrackerUnavailable
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.request import Request
 from devclaw_py.model.task import Comment, LabelEvent, Task
 from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.trackers.requests import RequestProvider
 
 T = TypeVar("T")
 
@@ -133,3 +136,23 @@ class FaultyTracker(Faults):
     def diagnose(self) -> list[Finding]:
         """Return what doctor should say."""
         return self.around("diagnose", self.inner.diagnose)
+
+
+class FaultyRequests(Faults):
+    """A `RequestProvider` around another one that fails with `TrackerUnavailable` when told to."""
+
+    def __init__(self, inner: RequestProvider) -> None:
+        super().__init__(TrackerUnavailable)
+        self.inner = inner
+
+    def find(self, branch: str) -> Request | None:
+        """Return the newest request from ``branch``."""
+        return self.around("find", lambda: self.inner.find(branch))
+
+    def open(self, *, branch: str, base: str, title: str, body: str) -> Request:
+        """Open a request."""
+        return self.around("open", lambda: self.inner.open(branch=branch, base=base, title=title, body=body))
+
+    def merge(self, number: int, *, head: str) -> Request:
+        """Merge a request."""
+        return self.around("merge", lambda: self.inner.merge(number, head=head))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
 
-from devclaw_py.errors import UnknownTask
+from devclaw_py.errors import CommentRefused, UnknownTask
 from devclaw_py.kernel.clock import Clock, SystemClock
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.task import Comment, LabelEvent, Task
@@ -19,6 +19,7 @@ class _Issue:
     task: Task
     comments: list[Comment] = field(default_factory=list)
     events: list[LabelEvent] = field(default_factory=list)
+    locked: bool = False
 
 
 class MemoryTracker:
@@ -69,7 +70,13 @@ class MemoryTracker:
         return self._label(number, label, added=True, actor=self._actor)
 
     def comment(self, number: int, body: str) -> Comment:
-        """Add a comment."""
+        """Add a comment.
+
+        Raises:
+            CommentRefused: its conversation is locked.
+        """
+        if self._issue(number).locked:
+            raise CommentRefused(f"issue #{number} in {self.where()} is locked", hint="unlock its conversation")
         return self._comment(number, body, self._actor)
 
     def comments(self, number: int) -> list[Comment]:
@@ -132,6 +139,11 @@ class MemoryTracker:
     def human_comments(self, number: int, body: str, *, author: str = "human") -> None:
         """Let a human comment."""
         self._comment(number, body, author)
+
+    def human_locks(self, number: int) -> None:
+        """Let a human lock the issue's conversation: devclaw may move it still and comment no more."""
+        with self._lock:
+            self._issue(number).locked = True
 
     def human_closes(self, number: int) -> None:
         """Let a human close the issue."""

@@ -16,7 +16,7 @@ from tests.bench.office import Office, office
 
 GROUP, NAME = "-1001", "shop"
 DEV, QA = "shop-dev-medior", "shop-qa-qa"
-AGENT = "9.accept"
+AGENT = "10.accept"
 SHOWN = 100
 
 

@@ -21,10 +21,22 @@ from devclaw_py.errors import (
 )
 from devclaw_py.kernel.clock import Clock, SystemClock, VirtualClock
 from devclaw_py.model.announcement import Announcement
-from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent, OutboxRow, Report, Wish
+from devclaw_py.model.following import Followed
+from devclaw_py.model.journal import (
+    Attempt,
+    AttemptChange,
+    AuditLine,
+    Closing,
+    Following,
+    Intent,
+    OutboxRow,
+    Report,
+    Wish,
+)
 from devclaw_py.model.pipeline import Result, Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import Settings
+from devclaw_py.model.usage import Spending, TaskUsage, Tokens
 from devclaw_py.state.base import Store
 from devclaw_py.state.files import FilesStore
 from devclaw_py.state.flush import flush_lines
@@ -84,6 +96,10 @@ def attempt(number: int = 1, **more: Any) -> Attempt:
         started=NOW,
         **more,
     )
+
+
+def following(number: int) -> Following:
+    return Following(group_id=GROUP, issue=42, number=1, followed=Followed(number=number))
 
 
 def report_intent(op: str = "r1", number: int = 1) -> Intent:
@@ -386,6 +402,34 @@ class TestReports:
 
 
 class TestTheRest:
+    def test_of_two_that_follow_up_the_same_attempt_one_is_written(self, store: Store) -> None:
+        store.journal.save_attempt(attempt())
+        first = following(1)
+
+        assert store.journal.follow(first)
+        assert not store.journal.follow(first)
+        assert store.journal.follow(following(2))
+
+        (found,) = store.journal.attempts(GROUP, 42)
+        assert found.followed == Followed(number=2)
+
+    @pytest.mark.parametrize("over", [{"ended": NOW}, {"report": DONE}])
+    def test_an_attempt_that_is_over_is_not_followed_up(self, store: Store, over: dict[str, Any]) -> None:
+        store.journal.save_attempt(attempt(**over))
+
+        assert not store.journal.follow(following(1))
+        assert store.journal.outbox(GROUP) == []
+
+    def test_following_up_queues_its_line_and_its_announcement_once(self, store: Store) -> None:
+        store.journal.save_attempt(attempt())
+        row = OutboxRow(key="k", group_id=GROUP, announcement=Announcement(emoji="x", text="y"), at=NOW)
+        line = AuditLine(ts=NOW, event="worker_reminded", op="op9", caller="heartbeat")
+
+        for number in (1, 1, 2):
+            store.journal.follow(following(number).model_copy(update={"outbox": (row,), "lines": (line,)}))
+
+        assert (len(store.journal.outbox(GROUP)), len(store.journal.queued_lines())) == (1, 1)
+
     def test_the_next_attempt_is_one_more_than_any_known(self, store: Store) -> None:
         assert store.journal.next_attempt(GROUP, 42) == 1
         store.journal.save_attempt(attempt(4))
@@ -475,6 +519,48 @@ class TestLocks:
             raise KeyError
         with store.hold("project:-1", wait_s=0, holder="y"):
             pass
+
+
+def ended(number: int, usage: TaskUsage | None, at: datetime = NOW) -> AttemptChange:
+    return AttemptChange(group_id=GROUP, issue=42, number=number, ended=at, reason="done", usage=usage)
+
+
+SOME = TaskUsage(
+    models={"a": Tokens(input=1, output=2, cache_read=3, cache_creation=4), "b": Tokens(output=5)}, cost_usd=0.5
+)
+
+
+def test_what_attempts_used_adds_up_over_a_span_of_time(store: Store) -> None:
+    for number, at in ((1, NOW), (2, NOW + timedelta(hours=1)), (3, NOW + timedelta(days=1))):
+        store.journal.save_attempt(attempt(number))
+        store.journal.change_attempt(ended(number, SOME, at))
+
+    found = store.journal.spending(GROUP, since=NOW, until=NOW + timedelta(days=1))
+
+    assert found == Spending(
+        attempts=2, tokens=Tokens(input=2, output=14, cache_read=6, cache_creation=8), cost_usd=1.0
+    )
+    assert store.journal.spending(since=NOW, until=NOW + timedelta(days=9)).attempts == 3
+    assert store.journal.spending("-2", since=NOW, until=NOW + timedelta(days=9)) == Spending()
+
+
+def test_what_is_not_known_of_an_attempt_is_counted_as_unknown_and_not_as_nothing(store: Store) -> None:
+    for number, usage in ((1, TaskUsage()), (2, SOME.model_copy(update={"cost_usd": None}))):
+        store.journal.save_attempt(attempt(number))
+        store.journal.change_attempt(ended(number, usage))
+
+    found = store.journal.spending(GROUP, since=NOW, until=NOW + timedelta(days=1))
+
+    assert (found.attempts, found.uncounted, found.unpriced, found.tokens.output) == (2, 1, 2, 7)
+
+
+def test_the_usage_of_an_attempt_stands_in_it_and_is_added_once(store: Store) -> None:
+    store.journal.begin(intent(), attempt())
+    store.journal.close("op1", Closing(attempt=ended(1, SOME)))
+    store.journal.change_attempt(ended(1, SOME))
+
+    assert store.journal.attempts(GROUP)[0].usage == SOME
+    assert store.journal.spending(since=NOW, until=NOW + timedelta(days=1)).cost_usd == 0.5
 
 
 def _queue(store: Store, *lines: AuditLine) -> None:

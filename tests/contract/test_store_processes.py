@@ -23,6 +23,7 @@ from devclaw_py.kernel.clock import SystemClock
 from devclaw_py.model.journal import AuditLine, Intent
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import AuditSettings, Settings
+from devclaw_py.state.database import SCHEMA
 from devclaw_py.state.files import FilesStore
 
 DEADLINE_S = 60
@@ -259,6 +260,25 @@ class TestJournal:
         connection.close()
         with pytest.raises(StateCorrupt, match="version 99"):
             store.journal.intents()
+
+    def test_the_journal_of_an_older_devclaw_is_taken_over_with_what_it_holds(
+        self, store: FilesStore, tmp_path: Path
+    ) -> None:
+        (tmp_path / "memory").mkdir()
+        connection = sqlite3.connect(tmp_path / "memory/journal.db")
+        connection.executescript(SCHEMA)
+        held = Intent(op="o", kind="k", tool="t", group_id=GROUP, issue=1, at=SystemClock().now())
+        connection.execute(
+            "INSERT INTO intent (op, kind, group_id, issue, body) VALUES ('o', 'k', ?, 1, ?)",
+            (GROUP, held.model_dump_json()),
+        )
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+        connection.close()
+        now = SystemClock().now()
+
+        assert store.journal.spending(since=now, until=now).attempts == 0
+        assert store.journal.intents() == [held]
 
     def test_asking_an_absent_journal_makes_no_file(self, store: FilesStore, tmp_path: Path) -> None:
         assert (store.journal.intents(), store.journal.next_attempt(GROUP, 1)) == ([], 1)

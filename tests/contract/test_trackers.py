@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,6 +18,7 @@ from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.local import LocalTracker
 from devclaw_py.trackers.memory import MemoryTracker
+from tests.forge.emulated import GitHub
 
 
 def local(folder: Path) -> LocalTracker:
@@ -27,6 +29,10 @@ TRACKERS: dict[str, Callable[[Path], IssueProvider]] = {
     "local": local,
     "memory": lambda _: MemoryTracker("shop"),
     "faulty": lambda folder: FaultyTracker(local(folder)),
+}
+
+FORGES: dict[str, Callable[[pytest.FixtureRequest], IssueProvider]] = {
+    "github": lambda request: cast(GitHub, request.getfixturevalue("github")).tracker(),
 }
 
 LABELS = {state.value: colour for state, colour in COLOURS.items()}
@@ -46,9 +52,9 @@ BODIES = {
 }
 
 
-@pytest.fixture(params=TRACKERS)
+@pytest.fixture(params=[*TRACKERS, *FORGES])
 def tracker(request: pytest.FixtureRequest, tmp_path: Path) -> IssueProvider:
-    made = TRACKERS[request.param](tmp_path)
+    made = FORGES[request.param](request) if request.param in FORGES else TRACKERS[request.param](tmp_path)
     made.ensure_labels(LABELS)
     return made
 

@@ -42,6 +42,26 @@ def _working_dev(office: Office) -> None:
     office.work.repo(office.app.store.registry.get(GROUP)).commit("devclaw/1-add-a-footer")
 
 
+def _worked(office: Office, *, used: float) -> None:
+    """Have the session of dev's next task at rest, with a conversation of which so much is used."""
+    office.agent.used["shop-dev-medior"] = 0.0
+    office.seed("Second")
+    office.seed("First")
+    office.done("task_pickup", issueId=2, role="dev", model="medior")
+    office.done("task_complete", role="dev", result="blocked", summary="no")
+    office.agent.used["shop-dev-medior"] = used
+
+
+def _pickup_medior(office: Office) -> dict[str, Any]:
+    return office.call("task_pickup", issueId=1, role="dev", model="medior")
+
+
+def _counted_dev(office: Office) -> None:
+    office.agent.used["shop-dev-medior"] = 0.0
+    office.seed()
+    office.done("task_pickup", issueId=1, role="dev", model="medior")
+
+
 def _tested(office: Office) -> None:
     _working_dev(office)
     office.done("task_complete", role="dev", result="done", summary="made")
@@ -101,6 +121,9 @@ def _report(role: str, result: str) -> Act:
 CASES: dict[str, Case] = {
     "pickup-dev": Case("pickup", lambda office: office.seed(), _pickup),
     "pickup-qa": Case("pickup", _tested, lambda office: office.call("task_pickup", issueId=1, role="qa")),
+    "pickup-compact": Case("pickup", lambda office: _worked(office, used=0.7), _pickup_medior),
+    "pickup-fresh": Case("pickup", lambda office: _worked(office, used=0.9), _pickup_medior),
+    "counted": Case("complete", _counted_dev, _report("dev", "done")),
     "done": Case("complete", _working_dev, _report("dev", "done")),
     "blocked": Case("complete", _working_dev, _report("dev", "blocked")),
     "pass": Case("complete", _working_qa, _report("qa", "pass")),

@@ -45,7 +45,7 @@ class Home:
         """Run every ``sh`` block of a page, one after another in one shell; return what they printed."""
         blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
         assert blocks, f"{page} has no sh block"
-        return self.run("sh", "-eu", "-s", stdin="\n".join(blocks))
+        return self.run("sh", "-eu", "-s", timeout_s=240, stdin="\n".join(blocks))
 
     def wait_for_commit(self, repo: Path, subject: str, *, within_s: float = 60) -> None:
         deadline = time.monotonic() + within_s

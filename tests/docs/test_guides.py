@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from devclaw_py.agents.standin.script import Answer, Call, Conversation
+from devclaw_py.agents.standin.server import StandIn
 from tests.docs.generate import ROOT
 from tests.docs.readme import demo_output, parts, shown
+from tests.real.claude.conftest import claude_program
 
 if TYPE_CHECKING:
     from tests.docs.conftest import Home
@@ -17,6 +21,36 @@ def test_the_guide_takes_its_task_to_done(home: Home) -> None:
     assert "Merge #1: Name Sundays" in printed
     assert (home.folder / "shop" / "hours.txt").read_text().endswith("Closed on Sundays.\n")
     assert "state: closed" in (home.folder / "office" / "memory" / "issues" / "shop" / "1.md").read_text()
+
+
+def test_the_guide_to_claude_code_takes_its_task_to_done(home: Home) -> None:
+    (home.folder / "bin" / "claude").symlink_to(claude_program())
+    with StandIn(folder=home.folder / "requests", script=close_on_sundays) as model:
+        # A person who has been through the first questions and has a login.
+        (home.folder / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True}))
+        (home.folder / ".claude").mkdir()
+        login = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_AUTH_TOKEN": model.token}
+        settings = home.folder / ".claude" / "settings.json"
+        settings.write_text(json.dumps({"env": login}))
+
+        printed = home.follow(ROOT / "docs" / "guides" / "claude-code.md")
+
+        assert "Merge #1: Name Sundays" in printed
+        assert (home.folder / "shop" / "hours.txt").read_text().endswith("Closed on Sundays.\n")
+        assert json.loads(settings.read_text()) == {"env": login}
+
+
+def close_on_sundays(conversation: Conversation) -> Answer:
+    """Do the guide's task as DEV, and pass it as QA; the report ends the turn."""
+    prompt, made = conversation.turn.prompt, len(conversation.turn.replies)
+    result = "pass" if "/shop-qa-qa/" in prompt else "done"
+    said = {"result": result, "summary": "hours.txt names Sundays", "issueId": 1, "attempt": 1 + (result == "pass")}
+    report = Call("mcp__devclaw__task_complete", said)
+    hours = {"file_path": "hours.txt"}
+    edit = Call("Edit", {**hours, "old_string": "9 to 5.", "new_string": "9 to 5.\nClosed on Sundays."})
+    work = [Call("Read", hours), edit, Call("Bash", {"command": "git commit -qam 'Name Sundays'"})]
+    calls = [report] if result == "pass" else [*work, report]
+    return Answer(calls=(calls[made],)) if made < len(calls) else Answer("Done.")
 
 
 def test_the_readmes_first_use_takes_its_task_to_done(home: Home) -> None:

@@ -85,6 +85,20 @@ def test_status_shows_tier_age_session_and_attempt(store: FilesStore, capsys: py
     assert 3600 <= seat["ageS"] < 3700
 
 
+@needs_tmux
+def test_status_shows_how_full_a_workers_conversation_is(
+    workspace: Path, store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = workspace / "memory" / "sessions" / "shop-dev-medior"
+    folder.mkdir(parents=True)
+    kept = {"id": "x", "worktree": "/w", "config": "/c", "started": 1.0}
+    (folder / "conversation.json").write_text(json.dumps(kept))
+    (folder / "usage.json").write_text(json.dumps({"session_id": "x", "context_window": {"used_percentage": 62}}))
+
+    assert "shop: dev (medior) uses 62 % of context" in said(capsys, "status")
+    assert json.loads(said(capsys, "status", "--json"))["projects"][0]["seats"][0]["contextUsed"] == 0.62
+
+
 def test_status_shows_what_does_not_go_on_by_itself(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
     now = CLOCK.now()
     store.journal.begin(intent(next_try=now, payload={"waits": "the tracker is down"}))

@@ -23,7 +23,7 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 # A point past the commit point of each operation that has one.
 POINTS = {
-    "task_pickup": "pickup.9.accept",
+    "task_pickup": "pickup.10.accept",
     "task_create": "create.2.issue",
     "task_update": "update.6.seat",
     "task_comment": "comment.2.comment",

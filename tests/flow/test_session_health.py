@@ -18,6 +18,7 @@ from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.pipeline import Role, SeatKey, State
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.update_steps import HEALTH
+from devclaw_py.rules.schedule import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from devclaw_py.terminals.memory import MemoryTerminal
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
@@ -290,7 +291,7 @@ def test_a_dead_session_that_has_a_conversation_is_resumed_and_keeps_its_task(of
     assert office.states(issue) == (State.DOING,)
     assert office.terminal.panes[DEV].session.alive
     assert attempt(office, issue).ended is None
-    assert "Go on with task" in office.terminal.typed(DEV)[-1]
+    assert "was cut off" in office.terminal.typed(DEV)[-1]
     assert check(office)["issues"] == []
 
 
@@ -325,7 +326,7 @@ def test_a_resume_that_is_killed_ends_with_a_worker_that_was_told(tmp_path: Path
 
     assert office.seat("dev").holds(issue, 1)
     assert office.terminal.panes[DEV].session.alive
-    assert "Go on with task" in office.terminal.typed(DEV)[-1]
+    assert "was cut off" in office.terminal.typed(DEV)[-1]
 
 
 def test_the_last_screen_of_a_dead_session_is_kept(office: Office) -> None:
@@ -359,6 +360,8 @@ def test_a_project_that_chains_picks_the_lost_task_up_again(office: Office) -> N
     office.app.store.registry.change(GROUP, lambda project: project.model_copy(update={"auto_chain": True}))
     issue = working(office)
     session_dead(office, issue)
+    check(office, fix=True)
+    office.clock.sleep(FIRST_PAUSE_S)
 
     answer = check(office, fix=True)
 
@@ -371,6 +374,9 @@ def test_a_call_for_all_projects_picks_lost_tasks_up_again_too(office: Office) -
     office.app.store.registry.change(GROUP, lambda project: project.model_copy(update={"auto_chain": True}))
     issue = working(office)
     session_dead(office, issue)
+    catalogue.call(office.app, "session_health", {"autoFix": True}, HUMAN)
+    assert not office.seat("dev").active, "it pauses first"
+    office.clock.sleep(FIRST_PAUSE_S)
 
     catalogue.call(office.app, "session_health", {"autoFix": True}, HUMAN)
 
@@ -384,6 +390,8 @@ def test_a_task_that_keeps_killing_its_session_is_not_picked_up_for_ever(office:
     for _ in range(limit + 2):
         if office.seat("dev").active:
             session_dead(office, issue)
+        check(office, fix=True)
+        office.clock.sleep(LONGEST_PAUSE_S)
         check(office, fix=True)
 
     assert len(office.app.store.journal.attempts(GROUP, issue)) == limit
@@ -611,7 +619,7 @@ def test_a_pickup_that_was_killed_is_settled_and_nothing_else_is_said_of_its_iss
     issue = office.seed()
     with pytest.raises(Killed):
         catalogue.call(
-            replace(office.app, faults=FailPoints("pickup.6.put", die)),
+            replace(office.app, faults=FailPoints("pickup.7.put", die)),
             "task_pickup",
             {"projectGroupId": GROUP, "issueId": issue, "role": "dev"},
             HUMAN,
@@ -628,7 +636,7 @@ def test_an_operation_under_way_is_no_finding(tmp_path: Path) -> None:
     issue = office.seed()
     with pytest.raises(Killed):  # its process lives: this test
         catalogue.call(
-            replace(office.app, faults=FailPoints("pickup.6.put", die)),
+            replace(office.app, faults=FailPoints("pickup.7.put", die)),
             "task_pickup",
             {"projectGroupId": GROUP, "issueId": issue, "role": "dev"},
             HUMAN,

@@ -90,7 +90,7 @@ def test_an_audit_line_that_cannot_be_written_is_a_warning_of_what_was_done(
 
 def test_a_line_that_a_kill_left_queued_is_written_by_the_next_call_of_the_project(office: Office) -> None:
     issue = office.seed()
-    office.kill_at("pickup.10.close")
+    office.kill_at("pickup.11.close")
     office.killed("task_pickup", issueId=issue, role="dev", model="medior")
 
     office.refused("task_pickup", issueId=issue, role="dev")

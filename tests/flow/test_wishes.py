@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from devclaw_py.model.pipeline import State
+from devclaw_py.rules.schedule import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from tests.conftest import Office
 
 
@@ -59,6 +60,7 @@ def test_a_wish_outlives_a_branch_that_is_checked_out_elsewhere(waiting: Office)
     assert answer["followed"][0]["waiting"] is True
     assert "/home/mia/shop" in answer["followed"][0]["reason"]
     repo.foreign.clear()
+    waiting.clock.sleep(FIRST_PAUSE_S)
     waiting.done("task_create", title="Anything")
     assert waiting.seat("dev").issue == 2
 
@@ -123,6 +125,7 @@ def test_a_qa_that_stays_silent_is_not_given_its_task_for_ever(office: Office) -
         if seat.active:
             office.agent.endings[f"{issue}.{seat.attempt}"] = "its program ended with exit code 1"
         office.call("session_health", autoFix=True)
+        office.clock.sleep(LONGEST_PAUSE_S)
 
     tested = [offer for session, offer in office.agent.received if session == "shop-qa-qa"]
     assert len(tested) == limit

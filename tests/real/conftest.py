@@ -124,7 +124,8 @@ class Office:
         self.sessions.wait_accepted(self.name, offer)
 
     def ended(self, offer: str) -> str | None:
-        return self.sessions.agent.silent(self.folder, offer)
+        found = self.sessions.ended(self.name, offer)
+        return found.words if found is not None else None
 
     def run(self, offer: str, message: str) -> str:
         """Give a task and wait for its program to end; return how it did."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -13,6 +14,7 @@ from devclaw_py.agents.scripted import ScriptedAgent
 from devclaw_py.agents.surroundings import session_limit
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.finding import Severity
+from devclaw_py.model.following import End
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.terminals.base import TerminalSession
@@ -87,6 +89,9 @@ def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
     assert scripted("true").state(tmp_path, session, lambda: "") == Condition(state=state)
 
 
+PANE = TerminalSession(name="shop-dev-medior", alive=True)
+
+
 @pytest.mark.parametrize(
     ("record", "words"),
     [
@@ -98,11 +103,13 @@ def test_what_the_loop_says_of_itself_is_believed_only_in_its_own_form(
 )
 def test_how_a_turn_ended_is_told_in_words(tmp_path: Path, record: str, words: str) -> None:
     mailbox.make(tmp_path)
-    assert scripted("true").silent(tmp_path, "1.2") is None
+    assert scripted("true").ended(tmp_path, PANE, "1.2") is None
 
     (tmp_path / mailbox.EVENTS / "ended-1.2.json").write_text(record)
 
-    assert scripted("true").silent(tmp_path, "1.2") == words
+    ended = scripted("true").ended(tmp_path, PANE, "1.2")
+    assert ended is not None
+    assert (ended.how, ended.words) == (End.PROGRAM, words)
 
 
 def test_a_notice_cannot_pose_as_a_task() -> None:
@@ -112,6 +119,17 @@ def test_a_notice_cannot_pose_as_a_task() -> None:
 def test_a_configured_limit_is_taken_as_it_is_and_the_machines_is_between_one_and_twelve() -> None:
     assert session_limit(40, alive=0) == 40
     assert 1 <= session_limit(0, alive=0) <= 12
+
+
+@pytest.mark.parametrize(
+    ("free_mb", "alive", "limit"), [(24_000, 0, 12), (1000, 0, 5), (1000, 3, 8), (1000, 11, 12), (150, 3, 3), (0, 0, 1)]
+)
+def test_free_memory_limits_the_sessions_that_may_live(
+    monkeypatch: pytest.MonkeyPatch, free_mb: int, alive: int, limit: int
+) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=free_mb * 1_000_000))
+
+    assert session_limit(0, alive=alive) == limit
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one_and_nothing_aside(tmp_path: Path) -> None:

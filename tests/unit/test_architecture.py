@@ -40,6 +40,10 @@ FENCES = {
     "fcntl": {"kernel/"},
     "psutil": {"terminals/", "agents/", "work/", "kernel/"},
     "yaml": {"trackers/"},
+    "github": {"trackers/github/connection.py"},
+    "jwt": {"trackers/github/connection.py"},
+    "urllib3": {"trackers/github/connection.py"},
+    "requests": {"trackers/github/connection.py"},
     "tomlkit": {"operations/setup_steps.py", "demo/prepare.py"},
 }
 

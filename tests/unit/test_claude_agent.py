@@ -65,6 +65,11 @@ class Session:
         path.write_text(json.dumps({"session_id": ID, "transcript_path": str(self.transcript), **payload}))
         os.utime(path, (self.now - ago, self.now - ago))
 
+    def status(self, ago: float, **payload: Any) -> None:
+        path = self.folder / "usage.json"
+        path.write_text(json.dumps(payload))
+        os.utime(path, (self.now - ago, self.now - ago))
+
     def says(self, status: str, ago: float = 30, **more: Any) -> None:
         record = {"pid": os.getpid(), "status": status, "statusUpdatedAt": (self.now - ago) * 1000, **more}
         mailbox.put(self.root / "config" / "sessions" / f"{os.getpid()}.json", json.dumps(record))
@@ -194,6 +199,76 @@ def test_a_conversation_is_followed_over_a_clear(session: Session) -> None:
     assert (found.id, found.former) == (NEXT, (ID,))
 
 
+def test_a_conversation_that_a_person_began_is_not_devclaws(session: Session) -> None:
+    session.begin()
+    first = conversation.load(session.folder)
+    assert first is not None
+    conversation.save(session.folder, first.fresh().model_copy(update={"id": NEXT}))
+    ours = session.agent.context(session.folder)
+    session.tell("SessionStart", 39, session_id="33333333", source="clear")
+    theirs = session.agent.context(session.folder)
+
+    assert ours is not None
+    assert theirs is not None
+    assert (ours.former, theirs.former) == ((ID,), ())
+
+
+def test_how_full_a_conversation_is_comes_from_its_own_status_line(session: Session) -> None:
+    session.begin()
+    session.tell("Stop", 5)
+    session.status(0.0, session_id=ID, context_window={"used_percentage": 71})
+    found = session.agent.context(session.folder)
+    session.status(0.0, session_id=NEXT, context_window={"used_percentage": 99})
+    other = session.agent.context(session.folder)
+
+    assert found is not None
+    assert other is not None
+    assert (found.used, other.used) == (0.71, None)
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"context_window": None}, {"context_window": {}}, {"context_window": {"used_percentage": None}}]
+)
+def test_how_full_it_is_may_not_be_known(session: Session, told: dict[str, Any]) -> None:
+    session.begin()
+    session.status(0.0, session_id=ID, **told)
+
+    found = session.agent.context(session.folder)
+
+    assert found is not None
+    assert found.used is None
+
+
+@pytest.mark.parametrize("name", ["Stop", "StopFailure", "PostCompact"])
+def test_a_status_line_from_before_the_turns_end_is_not_current(session: Session, name: str) -> None:
+    session.begin()
+    session.status(9.0, session_id=ID, context_window={"used_percentage": 10})
+    session.tell(name, 5)
+    before = session.agent.context(session.folder)
+    session.status(1.0, session_id=ID, context_window={"used_percentage": 70})
+    after = session.agent.context(session.folder)
+
+    assert before is not None
+    assert after is not None
+    assert (before.current, after.current) == (False, True)
+
+
+def test_a_session_without_a_conversation_has_neither_context_nor_meter(session: Session) -> None:
+    assert session.agent.context(session.folder) is None
+    assert session.agent.meter(session.folder) is None
+
+
+def test_the_meter_stands_at_the_transcripts_end(session: Session) -> None:
+    session.begin()
+    session.tell("SessionStart", 50)
+    session.status(0.0, session_id=ID, cost={"total_cost_usd": 1.25})
+
+    meter = session.agent.meter(session.folder)
+
+    assert meter is not None
+    assert (meter.file, meter.size, meter.cost_usd) == (str(session.transcript), 3, 1.25)
+
+
 def test_a_conversation_is_resumed_only_where_it_has_a_transcript_and_was_had(session: Session) -> None:
     assert not session.agent.can_resume(session.place)
     session.begin()
@@ -234,5 +309,8 @@ def test_how_a_task_ended_is_known_by_its_own_line(session: Session) -> None:
     session.tell("UserPromptSubmit", 9, prompt=session.agent.line("4.1", session.folder / "tasks" / "4.1.md"))
     session.tell("Stop", 8, last_assistant_message="ready")
 
-    assert session.agent.silent(session.folder, "4.1") == ("its turn ended without a report; its last words: ready")
-    assert session.agent.silent(session.folder, "4.2") is None
+    pane = TerminalSession(name="shop-dev-medior", alive=True)
+    ended = session.agent.ended(session.folder, pane, "4.1")
+    assert ended is not None
+    assert ended.words == "its turn ended without a report; its last words: ready"
+    assert session.agent.ended(session.folder, pane, "4.2") is None

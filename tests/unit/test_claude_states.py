@@ -9,7 +9,7 @@ import pytest
 from devclaw_py.agents.base import AgentState
 from devclaw_py.agents.claude.events import Event
 from devclaw_py.agents.claude.presence import Presence
-from devclaw_py.agents.claude.states import AS_AGENT, ClaudeState, ending, fold
+from devclaw_py.agents.claude.states import AS_AGENT, ClaudeState, fold
 
 NOW = 1000.0
 LINE = "devclaw-task 4.1: Read the file `/x` and do the task in it."
@@ -97,21 +97,3 @@ def test_every_state_of_a_live_session_means_something_to_devclaw() -> None:
 @pytest.mark.parametrize("state", [ClaudeState.DIALOG, ClaudeState.UNKNOWN_SCREEN, ClaudeState.BACKGROUND])
 def test_no_task_is_typed_where_a_person_is_asked_or_something_runs(state: ClaudeState) -> None:
     assert AS_AGENT[state] is not AgentState.IDLE
-
-
-@pytest.mark.parametrize(
-    ("events", "words"),
-    [
-        ([START], None),
-        ([START, event("UserPromptSubmit", 9, prompt="hello"), STOP], None),
-        ([START, PROMPT, STOP], "its turn ended without a report; its last words: done"),
-        ([START, PROMPT], "its turn was broken off"),
-        ([START, PROMPT, ASKED], "its turn was broken off"),
-        ([START, PROMPT, DOWN], "its turn failed with the API error server_error"),
-        ([START, PROMPT, event("SessionStart", 1)], "its session was started again in the middle of its turn"),
-        ([START, PROMPT, DOWN, event("UserPromptSubmit", 3, prompt="go on"), event("Stop", 1)],
-         "its turn ended without a report; its last words: none"),
-    ],
-)  # fmt: skip
-def test_how_the_turn_of_a_task_ended(events: list[Event], words: str | None) -> None:
-    assert ending(events, LINE + " ") == words

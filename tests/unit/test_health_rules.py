@@ -13,7 +13,7 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, SeatKey, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import LabelEvent, Task
-from devclaw_py.rules.diagnosis import Diagnosis, Fix, Issue, Opened, Pulse, Snapshot, Worker
+from devclaw_py.rules.diagnosis import Case, Diagnosis, Fix, Issue, Opened, Pulse, Snapshot, Worker
 from devclaw_py.rules.health import diagnose, unsettled
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -61,7 +61,7 @@ def look(
     """Return a snapshot of issue #7; ``pulse`` is that of both workers, None when the terminal did not answer."""
     project = Project(group_id=GROUP, name="shop", repo="/shop", dev=dev or Seat(), qa=qa or Seat())
     project = project.model_copy(update={"auto_chain": more.pop("auto_chain", False)})
-    worker = {name: more.pop(name) for name in ("silent", "resumable") if name in more}
+    worker = {name: more.pop(name) for name in ("case", "resumable") if name in more}
     workers = None
     if pulse is not None:
         workers = {SeatKey(role): Worker(session=f"shop-{role}", pulse=pulse, **worker) for role in Role}
@@ -237,6 +237,8 @@ def test_both_seats_lose_an_issue_that_was_moved_away_from_both() -> None:
     assert [each.fix.release.role for each in found if each.fix and each.fix.release] == [Role.DEV, Role.QA]
 
 
+SILENT = Case(kind="silent_worker", words="exit code 1", over=True)
+
 SEATS: dict[str, tuple[Snapshot, str, State | None]] = {
     "session gone": (look(labelled(DOING), dev=seat(), pulse=Pulse.GONE), "session_dead", TO_DO),
     "session gone, from To Improve": (
@@ -244,7 +246,7 @@ SEATS: dict[str, tuple[Snapshot, str, State | None]] = {
     ),
     "qa's session gone": (look(labelled(TESTING), qa=seat(Role.QA), pulse=Pulse.GONE), "session_dead", TO_TEST),
     "turn over without a report": (
-        look(labelled(DOING), dev=seat(), pulse=Pulse.IDLE, silent="exit code 1"), "silent_worker", TO_DO,
+        look(labelled(DOING), dev=seat(), pulse=Pulse.IDLE, case=SILENT), "silent_worker", TO_DO,
     ),
     "attempt ended": (
         look(labelled(DOING), dev=seat(), tries=[tried(ended=NOW, reason="done")]), "attempt_outdated", TO_DO,
@@ -289,11 +291,11 @@ def test_an_idle_seat_forgets_an_issue_that_is_elsewhere() -> None:
     assert (found.fix.put, found.fix.seats) == (None, None)
 
 
-@pytest.mark.parametrize("pulse", [Pulse.BUSY, Pulse.UNKNOWN, None])
-def test_a_worker_that_is_not_known_to_be_idle_is_never_silent(pulse: Pulse | None) -> None:
-    found = diagnose(look(labelled(DOING), dev=seat(), pulse=pulse, silent="exit code 1"))
+def test_a_worker_for_whom_something_can_be_done_keeps_its_task() -> None:
+    case = Case(kind="worker_failing", words="529", mend="it is told to go on by itself")
+    found = only(look(labelled(DOING), dev=seat(), pulse=Pulse.IDLE, case=case))
 
-    assert all(each.fix is None for each in found)
+    assert (found.finding.type, found.finding.mend, found.fix) == ("worker_failing", case.mend, None)
 
 
 @pytest.mark.parametrize(("pulse", "kind"), [(Pulse.UNKNOWN, "session_unknown"), (None, "terminal_unknown")])

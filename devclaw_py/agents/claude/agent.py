@@ -6,37 +6,52 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from devclaw_py.agents import mailbox, questions
-from devclaw_py.agents.base import AgentState, Condition, Launch, Workplace
-from devclaw_py.agents.claude import asking, checkup, conversation, delivery, events, launch, presence, screen, states
+from devclaw_py.agents import mailbox
+from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, Launch, Workplace
+from devclaw_py.agents.claude import (
+    asking,
+    checkup,
+    compacting,
+    conversation,
+    counting,
+    delivery,
+    endings,
+    events,
+    fullness,
+    launch,
+    presence,
+    progress,
+    screen,
+    states,
+)
 from devclaw_py.agents.claude.states import Reading
 from devclaw_py.agents.console import Console
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
+from devclaw_py.model.following import Ended
 from devclaw_py.model.question import Asked
 from devclaw_py.model.settings import AgentSettings
+from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.rules.speech import harmless
 from devclaw_py.rules.worker_mcp import READY
-from devclaw_py.terminals.base import TerminalSession
+from devclaw_py.terminals.base import Key, TerminalSession
 
 LOG = "states.log"
-# The source of a state that says which question is open.
-ASKED = "question"
-SHOWN_CHARS = 300
 # A start takes a second; before that the screen says nothing that is worth a question to the terminal.
 QUIET_START_S = 2.0
-# The state file says a moment after a question's file that the session waits.
-YOUNG_S = 5.0
 # After that a screen with text and no input box is a dialog, whatever words it has.
 LONG_START_S = 15.0
 IDLE_S = 5.0
 POLL_S = 0.02
 # What is pasted stays free of the mark of pasted text up to 800 characters.
 LINE_CHARS = 700
+# An answer that comes in changes its count of tokens several times in so long.
+STILL_S = 3.0
 
 
 class ClaudeAgent:
@@ -87,7 +102,7 @@ class ClaudeAgent:
         reading = self.read(folder, session, screen)
         self._note(folder, reading)
         state = states.AS_AGENT[reading.state]
-        if reading.state in states.WAITING and reading.source != ASKED:
+        if reading.state in states.WAITING and reading.source != asking.SOURCE:
             state = AgentState.UNKNOWN
         return Condition(state=state, detail=reading.detail)
 
@@ -103,14 +118,40 @@ class ClaudeAgent:
         if found is None and not told and now - kept.started >= QUIET_START_S:
             asked = _asking(screen(), long=now - kept.started >= LONG_START_S)
         connected = (folder / READY).exists()
-        reading = states.fold(told, found, now=now, asking=asked, connected=connected)
+        usage = mailbox.read_record(folder / progress.USAGE)
+        reading = states.fold(told, found, now=now, asking=asked, connected=connected, usage=usage)
         if found is None or reading.state not in states.WAITING:
             return reading
-        return _named(folder, reading, now, young=now - found.since < YOUNG_S)
+        return asking.named(folder, reading, now, waiting_since=found.since)
 
-    def silent(self, folder: Path, offer: str) -> str | None:
-        """Return how the turn of the offer ended; for a session that is idle."""
-        return states.ending(events.read(folder), self.line(offer, folder / mailbox.TASKS / f"{offer}.md"))
+    def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
+        """Return how the newest turn since the offer was accepted ended; for a session that is idle."""
+        kept = conversation.load(folder)
+        found = presence.read(Path(kept.config), session.pid) if kept and session.pid else None
+        accepted = None
+        with suppress(OSError):
+            # Renaming it is what accepted it, and the time of that is the change of its entry.
+            accepted = (folder / mailbox.ACCEPTED / offer).stat().st_ctime
+        return endings.ended(
+            events.read(folder),
+            self.line(offer, folder / mailbox.TASKS / f"{offer}.md"),
+            accepted=accepted,
+            idle_since=found.since if found else 0.0,
+            full=kept is not None and progress.is_full(kept.transcript),
+            usage=mailbox.read_record(folder / progress.USAGE),
+        )
+
+    def quiet_since(self, folder: Path, session: TerminalSession) -> datetime | None:
+        """Return when a session that says it works last wrote anything; None while a tool runs or a person is asked."""
+        kept = conversation.load(folder)
+        if kept is None or session.pid is None:
+            return None
+        found = presence.read(Path(kept.config), session.pid)
+        last = endings.newest_turn(events.read(folder, since=kept.started))
+        open_turn = last is not None and last.name in states.OPEN
+        if found is None or found.status != "busy" or not open_turn or progress.tools(session.pid):
+            return None
+        return datetime.fromtimestamp(progress.last_sign(folder, kept), UTC)
 
     def line(self, offer: str, task_file: Path) -> str:
         """Return the line that names the task file; the hook knows it by its first words."""
@@ -154,6 +195,19 @@ class ClaudeAgent:
             raise SessionFailed(f"{console.name} cannot be told anything now")
         delivery.put(console, line)
 
+    def interrupt(self, console: Console, about_to: Callable[[], None]) -> bool:
+        """Press Escape once, unless the screen's count of tokens moves; the conversation stays, the turn ends."""
+        before = console.terminal.screen(console.name)
+        console.clock.sleep(STILL_S)
+        session, after = console.terminal.find(console.name), console.terminal.screen(console.name)
+        if session is None or self.quiet_since(console.folder, session) is None:
+            return False
+        if progress.counted(before) != progress.counted(after):
+            return False
+        about_to()
+        console.terminal.press(console.name, Key.ESCAPE)
+        return True
+
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's from the box; a person's words stay."""
         delivery.tidy(console)
@@ -164,15 +218,28 @@ class ClaudeAgent:
 
     def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
         """Return whether its process says that it waits: answered in the terminal, it leaves its hook running."""
-        kept, parent = conversation.begun(folder), record.get("parent")
-        if kept is None or not isinstance(parent, int) or self._now() - record["at"] < YOUNG_S:
-            return True
-        found = presence.read(Path(kept.config), parent)
-        return found is None or found.status == "waiting"
+        return asking.still_asks(folder, record, now=self._now())
 
     def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
         """Return what the hook prints."""
         return asking.reply(payload, answers, caller=caller, message=message)
+
+    def context(self, folder: Path) -> Context | None:
+        """Return what the status line said of the session's conversation."""
+        return fullness.context(folder)
+
+    def compact(self, console: Console, limit_s: float) -> Compaction:
+        """Type ``/compact`` and wait for its events."""
+        events.prune(console.folder)
+        return compacting.compact(console, lambda: self._condition(console).state is AgentState.IDLE, limit_s)
+
+    def meter(self, folder: Path) -> Meter | None:
+        """Return where the transcript ends and what the process has cost."""
+        return counting.meter(folder, at=self._now())
+
+    def usage(self, since: Meter, until: Meter) -> TaskUsage:
+        """Count the transcript's messages between two marks."""
+        return counting.usage(since, until)
 
     def diagnose(self) -> list[Finding]:
         """Look for the program, its version, its set-up, and what the settings do to it."""
@@ -200,19 +267,6 @@ def _asking(shown: str, *, long: bool) -> str | None:
     if found is None and long and screen.box(shown) is None:
         return screen.said(shown)
     return found
-
-
-def _named(folder: Path, reading: Reading, now: float, *, young: bool) -> Reading:
-    """Add which question the session waits for; without one only a person at its terminal can answer."""
-    for record in questions.records(folder):
-        if questions.waits(folder, record, now=now):
-            text = one_line(" / ".join(part.text for part in asking.asked(record["asked"]).parts), limit=SHOWN_CHARS)
-            detail = f"asks {record['id']}: {text}"
-            return reading.model_copy(update={"source": ASKED, "detail": detail})
-    if young or questions.lately_decided(folder, now=now):
-        # The hook is about to write its question, or has yet to read the answer.
-        return reading.model_copy(update={"source": ASKED})
-    return reading
 
 
 def _last_line(path: Path) -> str:

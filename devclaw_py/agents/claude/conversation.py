@@ -18,7 +18,10 @@ FORMER = 20
 
 
 class Conversation(Value):
-    """What is kept of a conversation. ``started`` is the session's last start, in seconds since 1970."""
+    """What is kept of a conversation. ``started`` is the session's last start, in seconds since 1970.
+
+    ``former`` are the session's earlier ones; ``anew`` says that devclaw, and no person, began this one after them.
+    """
 
     id: str
     worktree: str
@@ -26,11 +29,17 @@ class Conversation(Value):
     started: float
     transcript: str = ""
     former: tuple[str, ...] = ()
+    anew: bool = False
 
     def fresh(self) -> Conversation:
         """Return the next conversation of the session; the old id is kept."""
         return self.model_copy(
-            update={"id": str(uuid.uuid4()), "transcript": "", "former": (*self.former, self.id)[-FORMER:]}
+            update={
+                "id": str(uuid.uuid4()),
+                "transcript": "",
+                "former": (*self.former, self.id)[-FORMER:],
+                "anew": True,
+            }
         )
 
 
@@ -81,9 +90,11 @@ def _followed(kept: Conversation, folder: Path) -> Conversation:
     for event in reversed(events.read(folder, since=kept.started)):
         if event.session_id is None or event.name == "SessionEnd":
             continue
-        former = (*kept.former, kept.id)[-FORMER:] if event.session_id != kept.id else kept.former
-        transcript = event.text("transcript_path") or kept.transcript
-        return kept.model_copy(update={"id": event.session_id, "transcript": transcript, "former": former})
+        followed = {"transcript": event.text("transcript_path") or kept.transcript}
+        if event.session_id == kept.id:
+            return kept.model_copy(update=followed)
+        former = (*kept.former, kept.id)[-FORMER:]
+        return kept.model_copy(update={**followed, "id": event.session_id, "former": former, "anew": False})
     return kept
 
 

@@ -12,6 +12,7 @@ from devclaw_py.rules.speech import chunks
 from devclaw_py.terminals.base import Key
 
 TASK, NOTICE = "devclaw-task", "devclaw-notice"
+COMPACT = "/compact"
 # Several keys at once are taken for pasted text.
 KEY_S = 0.1
 LOOK_S = 0.25
@@ -106,7 +107,7 @@ def _press(console: Console, key: Key, shown: str) -> None:
 
 
 def _ours(shown: str) -> bool:
-    return shown.startswith((TASK, NOTICE))
+    return shown.startswith((TASK, NOTICE, f"{COMPACT} Keep decisions"))
 
 
 def _in_the_way(name: str, shown: str | None) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from devclaw_py.agents.base import AgentState
-from devclaw_py.agents.claude.events import BLOCKED, Event, newest, shown
+from devclaw_py.agents.claude import endings
+from devclaw_py.agents.claude.events import Event, shown
 from devclaw_py.agents.claude.presence import Presence
 from devclaw_py.model.base import Value
 
@@ -17,7 +20,6 @@ SUBMIT_S = 10.0
 ODD_S = 5.0
 # A client takes less than a second to get devclaw's tools.
 CONNECT_S = 6.0
-TURN_EVENTS = ("SessionStart", "UserPromptSubmit", "PermissionRequest", "Stop", "StopFailure", BLOCKED)
 OPEN = ("UserPromptSubmit", "PermissionRequest")
 
 
@@ -54,23 +56,31 @@ AS_AGENT = {
 
 
 class Reading(Value):
-    """A state, which source decided it, and what that source said."""
+    """A state, which source decided it, and what that source said. ``until`` is when a limit ends, if that is known."""
 
     state: ClaudeState
     source: str
     evidence: str = ""
     detail: str = ""
+    until: datetime | None = None
 
 
 def fold(
-    events: Sequence[Event], presence: Presence | None, *, now: float, asking: str | None, connected: bool = True
+    events: Sequence[Event],
+    presence: Presence | None,
+    *,
+    now: float,
+    asking: str | None,
+    connected: bool = True,
+    usage: Mapping[str, Any] | None = None,
 ) -> Reading:
     """Return the state of a live process.
 
     ``events`` are those of this start, oldest first; ``now`` is in seconds since 1970; ``asking`` is what the screen
-    asks a person, where it was read; ``connected`` says whether the client has devclaw's tools.
+    asks a person, where it was read; ``connected`` says whether the client has devclaw's tools; ``usage`` is what the
+    status line was told last.
     """
-    last = newest(events, *TURN_EVENTS)
+    last = endings.newest_turn(events)
     if presence is None:
         return _without_presence(last, now, asking)
     if presence.status == "waiting":
@@ -80,7 +90,7 @@ def fold(
     if presence.status == "shell":
         return Reading(state=ClaudeState.BACKGROUND, source="state file", evidence="shell", detail="a shell runs on")
     if presence.status == "idle":
-        reading = _idle(last, presence, now)
+        reading = _idle(last, presence, now, usage or {})
         return reading if connected else _without_tools(reading, last, now)
     return _unknown("state file", presence.status, f"its state file says {presence.status!r}, which is not known here")
 
@@ -108,7 +118,7 @@ def _waiting(last: Event | None, presence: Presence) -> Reading:
     return Reading(state=ClaudeState.DIALOG, source="state file", evidence=said, detail=f"waits for a person: {said}")
 
 
-def _idle(last: Event | None, presence: Presence, now: float) -> Reading:
+def _idle(last: Event | None, presence: Presence, now: float, usage: Mapping[str, Any]) -> Reading:
     rests = now - presence.since >= SETTLE_S
     if last is None:
         if now - presence.since < ODD_S:
@@ -121,8 +131,14 @@ def _idle(last: Event | None, presence: Presence, now: float) -> Reading:
         detail = f"{running} background tasks run on"
         return Reading(state=ClaudeState.BACKGROUND, source="hooks", evidence=shown(last), detail=detail)
     if last.name == "StopFailure" and last.text("error") == "rate_limit":
-        return Reading(state=ClaudeState.LIMITED, source="hooks", evidence=shown(last), detail=_failure(last))
+        return _limited(last, usage)
     return Reading(state=ClaudeState.READY, source="hooks and state file", evidence=shown(last))
+
+
+def _limited(last: Event, usage: Mapping[str, Any]) -> Reading:
+    until = endings.limit(last, usage)
+    detail = endings.failure(last) + (f"; until {until:%Y-%m-%d %H:%M} UTC" if until else "")
+    return Reading(state=ClaudeState.LIMITED, source="hooks", evidence=shown(last), detail=detail, until=until)
 
 
 def _without_tools(reading: Reading, last: Event | None, now: float) -> Reading:
@@ -144,32 +160,3 @@ def _open(last: Event, presence: Presence, now: float) -> Reading:
 
 def _unknown(source: str, evidence: str, detail: str) -> Reading:
     return Reading(state=ClaudeState.UNKNOWN_SCREEN, source=source, evidence=evidence, detail=detail)
-
-
-def ending(events: Sequence[Event], line: str) -> str | None:
-    """Return how the turn that ``line`` began ended, in words; None when it was never submitted.
-
-    For a session that is known to be idle: a turn without an event of its end was broken off.
-    """
-    begun = [i for i, event in enumerate(events) if event.name == "UserPromptSubmit" and _is(event, line)]
-    if not begun:
-        return None
-    after = [event for event in events[begun[-1] + 1 :] if event.name in TURN_EVENTS]
-    last = next((event for event in reversed(after) if event.name not in ("UserPromptSubmit", BLOCKED)), None)
-    if last is None or last.name == "PermissionRequest":
-        return "its turn was broken off"
-    if last.name == "SessionStart":
-        return "its session was started again in the middle of its turn"
-    if last.name == "StopFailure":
-        return _failure(last)
-    said = " ".join(last.text("last_assistant_message").split())[:200]
-    return f"its turn ended without a report; its last words: {said or 'none'}"
-
-
-def _failure(event: Event) -> str:
-    said = " ".join((event.text("last_assistant_message") or event.text("error_details")).split())[:200]
-    return f"its turn failed with the API error {event.text('error') or 'unknown'}{f': {said}' if said else ''}"
-
-
-def _is(event: Event, line: str) -> bool:
-    return event.text("prompt").strip() == line.strip()

@@ -6,7 +6,8 @@
 ``also NAME {...}``       call another tool in the same message
 ``read PATH``             call Read, then do what directives in the file say, then what follows
 ``fault WHAT``            fail: an HTTP status, ``full`` (the prompt is too long), ``drop``, ``cut``, ``stall`` or
-                          ``hang``; with ``retry-after=S``, and ``times=N`` to go on after N requests
+                          ``hang``; with ``retry-after=S``, ``resets-at=SECONDS`` (since 1970) in its words, and
+                          ``times=N`` to go on after N requests
 ``stall``                 the same as ``fault stall``
 ``delay S``               let seconds pass before the next message
 ``usage N``               let the next message claim a context of N tokens
@@ -163,8 +164,8 @@ def _read(draft: _Draft, rest: str) -> None:
 def _fault(draft: _Draft, rest: str) -> None:
     what, *options = rest.split() or [""]
     named = dict(option.partition("=")[::2] for option in options)
-    if named.keys() - {"retry-after", "times"}:
-        raise ValueError("the options are retry-after=S and times=N")
+    if named.keys() - {"retry-after", "resets-at", "times"}:
+        raise ValueError("the options are retry-after=S, resets-at=SECONDS and times=N")
     times = int(named["times"]) if "times" in named else None
     draft.fail(_broken(what, named), times=times)
 
@@ -173,7 +174,9 @@ def _broken(what: str, named: Mapping[str, str]) -> Fault:
     if what == "full":
         return TOO_LONG
     if re.fullmatch(r"[45]\d\d", what):
-        return refusal(int(what), retry_after_s=int(named["retry-after"]) if "retry-after" in named else None)
+        found = refusal(int(what), retry_after_s=int(named["retry-after"]) if "retry-after" in named else None)
+        words = f"stand-in usage limit reached|{int(named['resets-at'])}" if "resets-at" in named else found.message
+        return replace(found, message=words)
     return Break(what)
 
 

@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from devclaw_py.demo.prepare import Speed, check_machine, choose_folder
-from devclaw_py.demo.run import run
+from devclaw_py.demo.cast import Player, Speed, find_program
+from devclaw_py.demo.prepare import check_machine, choose_folder
+from devclaw_py.demo.run import Play, run
 from devclaw_py.demo.summary import Summary
 from devclaw_py.errors import DevClawError
 from devclaw_py.faces.cli.demo_board import Lines, Moving
@@ -33,6 +34,12 @@ def demo(
         Path | None,
         typer.Option("--dir", metavar="PATH", help="An empty folder for it; left out: a new temporary one."),
     ] = None,
+    agent: Annotated[
+        Player,
+        typer.Option(
+            help="scripted: the workers are programs. claude: they are your Claude Code, with a stand-in for the model."
+        ),
+    ] = Player.SCRIPTED,
     speed: Annotated[
         Speed, typer.Option(help="normal: the workers wait between their steps, so that you can follow. fast: not.")
     ] = Speed.NORMAL,
@@ -40,16 +47,23 @@ def demo(
         bool, typer.Option("--keep-sessions", help="Leave the workers' tmux sessions running at the end.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Give up after so long, and say what hangs.")
-    ] = 120,
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Give up after so long, and say what hangs; left out: 120, with --agent claude 300.",
+        ),
+    ] = None,
 ) -> None:
     """Show the pipeline at work: three issues of a small repository go from To Do to Done by real tmux workers."""
     console = Console(markup=False, emoji=False, highlight=False)
     where: Path | None = None
     try:
         check_machine()
+        find_program(agent, os.environ)
         where = choose_folder(folder)
-        found = _played(console, where, speed=speed, keep_sessions=keep_sessions, limit_s=time_limit)
+        play = Play(where, agent, speed, time_limit or agent.limit_s, keep_sessions)
+        found = _played(console, play)
     except (DevClawError, NotAnswered) as error:
         _complain(error, where)
         raise typer.Exit(error.exit_code if isinstance(error, DevClawError) else 3) from None
@@ -62,9 +76,9 @@ def demo(
     raise typer.Exit(0 if found.ok else 1)
 
 
-def _played(console: Console, where: Path, *, speed: Speed, keep_sessions: bool, limit_s: float) -> Summary:
+def _played(console: Console, play: Play) -> Summary:
     with Moving(console) if console.is_terminal else Lines(console) as show:
-        return run(where, speed=speed, limit_s=limit_s, keep_sessions=keep_sessions, show=show, environ=os.environ)
+        return run(play, show=show, environ=os.environ)
 
 
 def _complain(error: DevClawError | NotAnswered, where: Path | None) -> None:

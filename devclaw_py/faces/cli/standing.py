@@ -81,14 +81,25 @@ def _seat(app: App, project: Project, seat: Seat, looks: Mapping[str, Look] | No
         "ageS": _age_s(app.clock.now(), seat.start_time),
         "session": name,
         "sessionStatus": None,
+        "contextUsed": None,
     }
     if name is not None:
+        found["contextUsed"] = _context_used(app, name)
         found["sessionStatus"] = "unknown" if looks is None else _status(looks.get(name))
     return found
 
 
 def _status(look: Look | None) -> str:
     return "absent" if look is None else look.status.value
+
+
+def _context_used(app: App, name: str) -> float | None:
+    """Return the share of its context that a session's conversation uses; None when that is not known."""
+    try:
+        found = app.sessions.agent.context(app.sessions.folder(name))
+    except (SessionFailed, OSError):
+        return None
+    return found.used if found else None
 
 
 def _title(app: App, project: Project, issue: int) -> str | None:

@@ -176,12 +176,21 @@ def _troubles(entry: Mapping[str, Any]) -> Iterator[Text]:
         how = f"devclaw session-answer --question-id {asked['id']}"
         yield cell(f"❓ {name}: {asked['session']} asks [{asked['id']}]: {asked['brief']}  ({how})", "yellow")
     yield from _left_to_people(entry)
+    yield from _fullness(entry)
     for begun in entry["open"]:
         yield cell(f"… {name}: {begun['operation']} is under way or was interrupted", "yellow")
     for wish in entry.get("wishes", ()):
         yield cell(f"⏭ {name}: #{wish['issueId']} waits for {wish['role']}", "cyan")
     if entry["unsent"]:
         yield cell(f"✉ {name}: announcements that wait to be sent: {entry['unsent']}", "yellow")
+
+
+def _fullness(entry: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield how full the workers' conversations are, where they have one that says so."""
+    for seat in entry["seats"]:
+        if seat["contextUsed"] is not None:
+            where = f"{entry['name']}: {seat['seat']} ({seat['model']})"
+            yield cell(f"◔ {where} uses {round(seat['contextUsed'] * 100)} % of context", "dim")
 
 
 def _left_to_people(entry: Mapping[str, Any]) -> Iterator[Text]:

@@ -31,7 +31,7 @@ def test_a_task_is_accepted_and_reaches_the_model_as_it_was_typed(desk: Desk) ->
 
     assert desk.prompts() == [desk.line("42.1")]
     assert accepted(desk) == ["42.1"]
-    ended = desk.sessions.agent.silent(desk.folder, "42.1")
+    ended = desk.ended("42.1")
     assert ended == "its turn ended without a report; its last words: it is done"
 
 
@@ -158,7 +158,7 @@ def test_a_turn_that_a_person_breaks_off_is_known_as_such(desk: Desk) -> None:
     desk.keys("Escape")
     desk.wait_idle()
 
-    assert desk.sessions.agent.silent(desk.folder, "42.1") == "its turn was broken off"
+    assert desk.ended("42.1") == "its turn was broken off"
     desk.ensure()
     desk.finish("42.2")
     assert accepted(desk) == ["42.1", "42.2"]
@@ -170,7 +170,7 @@ def test_an_error_of_the_api_ends_the_turn_and_is_named(desk: Desk, fault: str, 
 
     desk.finish("42.1", f"[[standin: fault {fault}]]")
 
-    ended = desk.sessions.agent.silent(desk.folder, "42.1")
+    ended = desk.ended("42.1")
     assert ended is not None
     assert named in ended
     states = [json.loads(line)["state"] for line in (desk.folder / "states.log").read_text().splitlines()]

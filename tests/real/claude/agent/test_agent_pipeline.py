@@ -3,103 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
-from devclaw_py import catalogue
-from devclaw_py.agents.standin.server import StandIn
-from devclaw_py.faces.opening import open_workspace
-from devclaw_py.kernel.config import socket_name
-from devclaw_py.model.caller import HUMAN
+if TYPE_CHECKING:
+    from tests.real.claude.agent.conftest import Shop
 
 GROUP = "-1001"
 DEV = "shop-dev-medior"
-
-
-@dataclass
-class Shop:
-    """A registered project whose workers are Claude Code."""
-
-    folder: Path
-    environ: dict[str, str]
-    standin: StandIn
-    wait_for: Callable[..., None]
-
-    @property
-    def workspace(self) -> Path:
-        return self.folder / "workspace"
-
-    @property
-    def repo(self) -> Path:
-        return self.folder / "shop"
-
-    @property
-    def session(self) -> Path:
-        return self.workspace / "memory" / "sessions" / DEV
-
-    def git(self, *words: str) -> str:
-        argv = ["git", "-C", str(self.repo), *words]
-        return subprocess.run(argv, capture_output=True, text=True, check=True, env=self.environ).stdout.strip()
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        app = open_workspace(self.workspace, dict(self.environ))
-        return catalogue.call(app, tool, {"projectGroupId": GROUP, **arguments}, HUMAN)
-
-    def done(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = self.call(tool, **arguments)
-        assert answer["success"], answer
-        return answer
-
-    def create(self, title: str, body: str = "") -> int:
-        return int(self.done("task_create", title=title, description=body, label="To Do")["issue"]["id"])
-
-    def labels(self, issue: int) -> str:
-        return (self.workspace / "memory" / "issues" / "shop" / f"{issue}.md").read_text().split("---\n")[1]
-
-    def tmux(self, *words: str) -> str:
-        argv = ["tmux", "-L", socket_name(self.workspace), *words]
-        return subprocess.run(argv, capture_output=True, text=True, check=False).stdout
-
-    def idle(self) -> bool:
-        return open_workspace(self.workspace, dict(self.environ)).sessions.look(DEV).status.value == "idle"
-
-
-@pytest.fixture
-def shop(
-    tmp_path: Path,
-    needed: Callable[[str], None],
-    claude_bin: str,
-    new_home: Path,
-    standin: StandIn,
-    wait_for: Callable[..., None],
-) -> Iterator[Shop]:
-    needed("tmux")
-    needed("git")
-    environ = {"PATH": os.environ["PATH"], "HOME": str(new_home), "LC_ALL": "C.UTF-8"}
-    shop = Shop(tmp_path, environ, standin, wait_for)
-    shop.workspace.mkdir()
-    secrets = shop.workspace / "claude.env"
-    secrets.touch(mode=0o600)
-    secrets.write_text(f"ANTHROPIC_BASE_URL={standin.url}\nANTHROPIC_AUTH_TOKEN={standin.token}\n")
-    (shop.workspace / "devclaw.toml").write_text(
-        f"[agent]\nclaude_bin = {json.dumps(claude_bin)}\nenv_file = 'claude.env'\n"
-    )
-    shop.repo.mkdir()
-    shop.git("init", "-qb", "main")
-    shop.git("config", "user.name", "Ann")
-    shop.git("config", "user.email", "ann@example.org")
-    shop.git("commit", "-qm", "Begin", "--allow-empty")
-    shop.done("project_register", name="shop", repo=str(shop.repo), baseBranch="main")
-    yield shop
-    shop.tmux("kill-server")
-    (Path("/tmp") / f"tmux-{os.getuid()}" / socket_name(shop.workspace)).unlink(missing_ok=True)
 
 
 def directive(tool: str, **arguments: Any) -> str:

@@ -45,7 +45,7 @@ def test_a_session_killed_in_its_turn_comes_back_idle_and_its_turn_is_known_to_b
 
     assert desk.ensure() is SessionAction.RESUME
 
-    ended = desk.sessions.agent.silent(desk.folder, "42.1")
+    ended = desk.ended("42.1")
     assert ended == "its session was started again in the middle of its turn"
 
 

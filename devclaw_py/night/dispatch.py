@@ -1,0 +1,148 @@
+"""Handing out: facts about all projects, the plan of `rules.schedule`, and its deeds through the one door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from devclaw_py import catalogue
+from devclaw_py.app import App
+from devclaw_py.errors import DevClawError
+from devclaw_py.model.caller import HEARTBEAT
+from devclaw_py.model.journal import Attempt, AttemptChange
+from devclaw_py.model.pipeline import Role, State, StateKind, Tier
+from devclaw_py.model.project import Project
+from devclaw_py.model.task import Task
+from devclaw_py.rules import tiers, workflow
+from devclaw_py.rules.labels import states_in
+from devclaw_py.rules.schedule import GivenUp, Pickup, Place, Plan, Queued, plan
+
+# Refusals of one pickup after which the others of its project need not be tried in the same tick.
+OUTSIDE = frozenset(
+    {
+        "session_failed",
+        "delivery_unconfirmed",
+        "usage_limited",
+        "tracker_unavailable",
+        "rate_limited",
+        "config_error",
+    }
+)
+
+
+@dataclass
+class Handed:
+    """What came of one tick's plan. ``troubles`` are the projects whose queue could not be read, each with why."""
+
+    plan: Plan = field(default_factory=Plan)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    troubles: dict[str, DevClawError] = field(default_factory=dict)
+
+
+def hand_out(app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False) -> Handed:
+    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only."""
+    handed, places = Handed(), []
+    for project in projects:
+        try:
+            places.append(place_of(app, project))
+        except DevClawError as error:
+            handed.troubles[project.group_id] = error
+    beat = app.settings.heartbeat
+    handed.plan = plan(
+        places,
+        now=app.clock.now(),
+        limit=app.settings.limits.attempts,
+        room=room,
+        one_project=beat.project_execution == "sequential",
+    )
+    if not dry_run:
+        handed.answers += [_leave_to_people(app, given_up) for given_up in handed.plan.given_up]
+        handed.answers += _give(app, handed.plan.pickups)
+    return handed
+
+
+def place_of(app: App, project: Project) -> Place:
+    """Return the facts about a project that the schedule needs.
+
+    Raises:
+        TrackerError: its queues could not be read.
+    """
+    attempts = app.store.journal.attempts(project.group_id)
+    tries: dict[int, list[Attempt]] = {}
+    for attempt in attempts:
+        tries.setdefault(attempt.issue, []).append(attempt)
+    kept = {intent.issue for intent in app.store.journal.intents(project.group_id)}
+    kept |= {seat.issue for seat in project.seats().values()}
+    return Place(
+        group_id=project.group_id,
+        mode=project.mode,
+        execution=project.role_execution,
+        queue=tuple(
+            Queued(number=task.number, state=state, tier=_tier(task, state), attempts=tuple(tries.get(task.number, ())))
+            for state, task in _queued(app, project)
+            if task.number not in kept
+        ),
+        seats={role: len(project.open_seats(role)) for role in Role},
+        busy={role: sum(seat.active for seat in project.seats(role).values()) for role in Role},
+        since=max((attempt.started for attempt in attempts), default=None),
+    )
+
+
+def _queued(app: App, project: Project) -> list[tuple[State, Task]]:
+    """Return the issues with exactly one state, a queue's, in queue order."""
+    tracker = app.open_tracker(project)
+    found = []
+    for state in workflow.QUEUES:
+        for task in tracker.list_by_label(state):
+            if len(states_in(task.labels)) == 1:
+                found.append((state, task))
+    return found
+
+
+def _tier(task: Task, state: State) -> Tier:
+    role = workflow.ROLE[state]
+    return tiers.choose(role, given=None, labels=task.labels, title=task.title, body=task.body).tier
+
+
+def _give(app: App, pickups: Sequence[Pickup]) -> list[dict[str, Any]]:
+    """Pick up in the plan's order; where the outside refuses one, the rest of that project waits for the next tick."""
+    answers, failing = [], set()
+    for pickup in pickups:
+        if pickup.group_id in failing:
+            continue
+        answer = catalogue.call(
+            app,
+            "task_pickup",
+            {
+                "projectGroupId": pickup.group_id,
+                "issueId": pickup.issue,
+                "role": pickup.role.value,
+                "model": pickup.tier.value,
+            },
+            HEARTBEAT,
+        )
+        answers.append({"groupId": pickup.group_id, "issueId": pickup.issue, "role": pickup.role.value, **answer})
+        if not answer["success"] and answer["error"]["code"] in OUTSIDE:
+            failing.add(pickup.group_id)
+    return answers
+
+
+def _leave_to_people(app: App, given_up: GivenUp) -> dict[str, Any]:
+    """Write the story on the issue and move it to Refining; a kill in between repeats neither."""
+    assert workflow.KIND[given_up.state] is StateKind.QUEUE
+    about = {"projectGroupId": given_up.group_id, "issueId": given_up.issue}
+    again = f"given-up:{given_up.group_id}:{given_up.issue}:{given_up.attempt}"
+    comment = {**about, "body": given_up.story, "authorRole": "orchestrator", "requestId": f"{again}:comment"}
+    told = catalogue.call(app, "task_comment", comment, HEARTBEAT)
+    if not told["success"]:
+        return {**about, **told}
+    reason = "it keeps coming back; a comment tells what was tried"
+    moves = {**about, "state": State.REFINING.value, "reason": reason, "requestId": f"{again}:move"}
+    answer = catalogue.call(app, "task_update", moves, HEARTBEAT)
+    if answer["success"]:
+        change = AttemptChange(
+            group_id=given_up.group_id, issue=given_up.issue, number=given_up.attempt, given_up=app.clock.now()
+        )
+        app.store.journal.change_attempt(change)
+    return {**about, **answer}
