@@ -19,6 +19,7 @@ from devclaw_py.agents.claude.states import Reading
 from devclaw_py.model.question import Asked, Option, Part, QuestionKind
 from devclaw_py.rules.answering import ALLOW, DENY
 from devclaw_py.rules.cleaning import one_line
+from devclaw_py.terminals import processes
 
 TOOL = "AskUserQuestion"
 # The source of a state that says which question is open.
@@ -63,6 +64,8 @@ def reply(payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, me
 def still_asks(folder: Path, record: Mapping[str, Any], *, now: float) -> bool:
     """Say whether the process of the hook says that it waits; answered in the terminal, it leaves its hook running."""
     kept, parent = conversation.begun(folder), record.get("parent")
+    if isinstance(parent, int) and not processes.alive(parent):
+        return False
     if kept is None or not isinstance(parent, int) or now - record["at"] < YOUNG_S:
         return True
     found = presence.read(Path(kept.config), parent)

@@ -35,6 +35,8 @@ ask() {
     }
     while [ ! -e "$answer" ]; do
         kill -0 "$PPID" 2>/dev/null || return
+        # tmux may leave a killed Claude Code as a zombie, which takes signals.
+        case $(cat "/proc/$PPID/stat" 2>/dev/null) in *") Z "*) return ;; esac
         # A link to the question needs no room on a full disk, and says that nobody answered.
         if [ "$(date +%s)" -ge "$expires" ] && { ln "$question" "$answer" 2>/dev/null || [ ! -e "$answer" ]; }; then
             printf '%s\n' "$unanswered"
