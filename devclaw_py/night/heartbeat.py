@@ -20,6 +20,7 @@ from devclaw_py.operations.sending import groups_waited_for, speak_on
 from devclaw_py.operations.steps import NO_GROUP
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.state.flush import flush_lines
+from devclaw_py.state.looks import Looks
 
 # The operations of no group are held under this name.
 SETUP_LOCK = "setup"
@@ -89,13 +90,15 @@ def _stirring(app: App) -> set[str]:
     groups += [wish.group_id for wish in journal.wishes()]
     groups += groups_waited_for(app)
     groups += groups_asking(app)
+    groups += Looks(app.workspace).wanted()
     groups += followed_groups(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
 
 
 def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
+    looked = Looks(app.workspace).take(visit.group_id)
     try:
-        _settle(app, visit, force=force)
+        _settle(app, visit, force=force, early=looked)
         visit.spoken = speak_on(app, visit.group_id)
         visit.asked = ask_on(app, visit.group_id)
         visit.urged = follow(app, visit.group_id, caller=caller)
@@ -109,6 +112,8 @@ def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
             if intent.next_try is not None
         ]
     except DevClawError as error:
+        if looked:
+            Looks(app.workspace).want(visit.group_id)
         if isinstance(error, ProjectBusy) and not force:
             visit.busy = str(error)
         else:
@@ -119,11 +124,12 @@ def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
     return visit
 
 
-def _settle(app: App, visit: Visit, *, force: bool) -> None:
+def _settle(app: App, visit: Visit, *, force: bool, early: bool) -> None:
+    """Settle what is open; ``early`` also what waits for a time to come, because somebody says that it has changed."""
     if not app.store.journal.intents(visit.group_id):
         return
     name = SETUP_LOCK if visit.group_id == NO_GROUP else f"project:{visit.group_id}"
     wait_s = app.settings.timeouts.lock_s if force else 0
     with app.store.hold(name, wait_s=wait_s, holder=f"recovery {new_op()}"):
-        visit.settled = settle(app, visit.group_id, force=force)
+        visit.settled = settle(app, visit.group_id, force=force or early)
     flush_lines(app.store)

@@ -7,6 +7,7 @@ import os
 import shlex
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -263,6 +264,45 @@ def test_at_its_limit_without_a_place_for_the_answer_it_is_denied_all_the_same(s
     (session.folder / "answers").rmdir()
 
     assert json.loads(asking.said().out)["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
+@pytest.fixture
+def small_disk(session: Session) -> Iterator[Session]:
+    """The session on a file system of its own, of 256 KB."""
+    kept = (session.folder / events.HOOK).read_text()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(session.folder)]
+    if os.geteuid() != 0 or proc.run(mount, timeout_s=10).code != 0:
+        pytest.skip("cannot be had: this user may not mount a small file system")
+    mailbox.make(session.folder)
+    (session.folder / events.HOOK).write_text(kept)
+    yield session
+    proc.run(["umount", "--lazy", str(session.folder)], timeout_s=10)
+
+
+def fill(folder: Path) -> None:
+    """Leave no room on the folder's file system."""
+    with (folder / "ballast").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize)
+
+
+def test_on_a_full_disk_a_question_is_left_to_claudes_own_dialog(small_disk: Session) -> None:
+    fill(small_disk.folder)
+
+    done = Asking(small_disk).said()
+
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert list((small_disk.folder / "questions").iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_a_question_waits_does_not_hide_its_end(
+    small_disk: Session,
+) -> None:
+    asking = Asking(small_disk, limit_s=2)
+    record = asking.record()
+    fill(small_disk.folder)
+
+    assert json.loads(asking.said().out)["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+    assert questions.decided(small_disk.folder, record["id"]) == record
 
 
 def test_a_hook_whose_claude_is_gone_ends_and_answers_nobody(session: Session) -> None:

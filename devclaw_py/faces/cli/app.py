@@ -12,7 +12,19 @@ import typer
 from devclaw_py import __version__
 from devclaw_py.errors import DevClawError, InvalidArguments
 from devclaw_py.faces import worker
-from devclaw_py.faces.cli import attach, audit, call, config, demo, doctor, heartbeat, projects, status
+from devclaw_py.faces.cli import (
+    attach,
+    audit,
+    call,
+    config,
+    demo,
+    doctor,
+    heartbeat,
+    openclaw,
+    projects,
+    status,
+    webhook,
+)
 from devclaw_py.faces.cli.output import refuse
 from devclaw_py.faces.cli.tool_commands import add_tools
 from devclaw_py.faces.cli.words import prepare_streams, told
@@ -67,7 +79,7 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat):
+for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook):
     group.add_to(cli)
 add_tools(cli)
 

@@ -55,7 +55,10 @@ def _report(visits: Sequence[Visit], *, as_json: bool) -> int:
     if as_json:
         print(json_line({"success": not errors, "projects": [_entry(visit) for visit in visits]}))
     else:
-        say("\n".join(line for visit in visits if visit.eventful for line in _lines(visit)) or "Nothing was left open.")
+        say(
+            "\n".join(line for visit in visits if visit.eventful for line in lines_of(visit))
+            or "Nothing was left open."
+        )
         for visit in visits:
             if visit.error:
                 hint(f"✖ {visit.project}: {visit.error['message']}")
@@ -67,7 +70,8 @@ def _entry(visit: Visit) -> dict[str, object]:
     return {"groupId": entry.pop("group_id")} | {name: value for name, value in entry.items() if value is not None}
 
 
-def _lines(visit: Visit) -> list[str]:
+def lines_of(visit: Visit) -> list[str]:
+    """Return what became of a project, in words."""
     lines = [f"{visit.project}: {words}" for words in visit.settled]
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"

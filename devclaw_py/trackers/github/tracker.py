@@ -11,18 +11,21 @@ from devclaw_py.model.finding import Finding
 from devclaw_py.model.project import Forge
 from devclaw_py.model.task import Comment, LabelEvent, Task
 from devclaw_py.rules.labels import carries, distinct, same, state_of, without
+from devclaw_py.trackers.forge.budget import Spend
+from devclaw_py.trackers.forge.client import PAGE, segments
+from devclaw_py.trackers.forge.poll import MANAGED, Listing, Poll
+from devclaw_py.trackers.forge.reply import Reply
 from devclaw_py.trackers.github import rights
-from devclaw_py.trackers.github.budget import Spend
-from devclaw_py.trackers.github.client import PAGE, Client, segments
-from devclaw_py.trackers.github.labels import Labels
-from devclaw_py.trackers.github.poll import Poll
-from devclaw_py.trackers.github.reply import Reply
-from devclaw_py.trackers.github.shapes import MANAGED, RawComment, RawEvent, RawIssue, RawLabel
+from devclaw_py.trackers.github.client import Client
+from devclaw_py.trackers.github.labels import labels_of
+from devclaw_py.trackers.github.shapes import RawComment, RawEvent, RawIssue, RawLabel
 from devclaw_py.trackers.text import fitting, one_line, well_formed
 
 T = TypeVar("T")
 
 BODY_CHARS = 65_536
+
+LISTING = Listing(form=RawIssue, newest_change={"sort": "updated", "direction": "desc"}, opened="open")
 
 GONE = frozenset({301, 404, 410})
 
@@ -37,8 +40,8 @@ class GitHubTracker:
     def __init__(self, client: Client, forge: Forge, *, name: str) -> None:
         self._client, self._forge, self._name = client, forge, name
         self._path = segments("repositories", forge.id)
-        self._labels = Labels(client, self._path, client.folder / f"labels-{forge.id}.json")
-        self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt)
+        self._labels = labels_of(client, forge)
+        self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt, LISTING)
         self._round: tuple[list[Task], set[str]] | None = None
 
     @property
