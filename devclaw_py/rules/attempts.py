@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from devclaw_py.model.journal import Attempt
 from devclaw_py.model.pipeline import Role
 
-# Why an attempt ended when somebody decided about its issue or its project.
-PEOPLES = frozenset({"moved", "conflict", "issue_gone", "removed", "stopped", "unseated"})
+# Why an attempt ended when somebody decided about its issue, its project or its money.
+PEOPLES = frozenset({"moved", "conflict", "issue_gone", "removed", "stopped", "unseated", "budget"})
 # Why it ended when its worker was not the reason: a higher tier would not have done better.
 FAULTLESS = PEOPLES | {"void", "session_dead", "limited", "outdated"}
 

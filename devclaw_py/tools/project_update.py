@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -13,6 +14,15 @@ from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
+
+
+class Overridden(StrEnum):
+    """The limits that a project may have of its own."""
+
+    TASK_TOKENS = "taskTokens"
+    TASK_USD = "taskUsd"
+    PROJECT_TOKENS = "projectTokens"
+    PROJECT_USD = "projectUsd"
 
 
 class Args(WritingArgs):
@@ -32,15 +42,24 @@ class Args(WritingArgs):
     models: dict[Tier, FilledLine | None] | None = Field(
         None, description="Models of this project's tiers, over the settings; null: the setting counts again."
     )
+    budget: dict[Overridden, Annotated[float, Field(ge=0, allow_inf_nan=False)] | None] | None = Field(
+        None,
+        description="Limits of this project over those of the settings, in tokens or US dollars, for one task or for "
+        "the project in one day; 0: no limit, null: the setting counts again.",
+    )
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
     """Change a project's settings; what is left out stays as it is."""
-    changes = args.model_dump(exclude={"project_group_id", "request_id", "models", "workers"}, exclude_none=True)
+    changes = args.model_dump(
+        exclude={"project_group_id", "request_id", "models", "workers", "budget"}, exclude_none=True
+    )
     if args.workers:
         changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
+    if args.budget:
+        changes["budget"] = {key.value: most for key, most in args.budget.items()}
     return change_project(app, call, group_id=args.group, changes=changes)
 
 
