@@ -102,8 +102,9 @@ def _notes(attempt: Attempt, task: Task) -> list[str]:
     """Say what has changed since the worker was told the task."""
     if attempt.ended is not None:
         return [f"this attempt has ended ({attempt.reason or 'reported'}); a report for it changes nothing"]
+    edited = [] if attempt.text in (None, task.digest) else ["title or description were edited since the task was told"]
     found, active = states_in(task.labels), workflow.ACTIVE[attempt.role]
     if found == (active,):
-        return []
+        return edited
     now = ", ".join(found) or "no state label"
     return [f"the issue carries {now} now, not {active}: somebody has moved it. Stop working and wait to be told."]
