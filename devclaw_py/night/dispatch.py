@@ -79,9 +79,18 @@ class Known:
 
 
 def hand_out(
-    app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False, known: Known | None = None
+    app: App,
+    projects: Iterable[Project],
+    *,
+    room: int,
+    dry_run: bool = False,
+    known: Known | None = None,
+    beside: Iterable[Project] = (),
 ) -> Handed:
-    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only."""
+    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only.
+
+    ``beside`` are projects that are given nothing now; their workers count all the same.
+    """
     known = known if known is not None else Known()
     handed, places, ledger = Handed(), [], Ledger(app)
     for project in projects:
@@ -89,6 +98,8 @@ def hand_out(
             places.append(place_of(app, project, known, ledger))
         except DevClawError as error:
             handed.troubles[project.group_id] = error
+            places.append(_only_busy(project))
+    places += [_only_busy(project) for project in beside]
     beat = app.settings.heartbeat
     handed.plan = plan(
         places,
@@ -126,7 +137,7 @@ def place_of(app: App, project: Project, known: Known, ledger: Ledger) -> Place:
             if task.number not in kept
         ),
         seats={role: len(project.open_seats(role)) for role in Role},
-        busy={role: sum(seat.active for seat in project.seats(role).values()) for role in Role},
+        busy=_busy(project),
         since=max((attempt.started for attempt in attempts), default=None),
     )
 
@@ -139,6 +150,14 @@ def _queued(tracker: IssueProvider) -> list[Waiting]:
             if len(states_in(task.labels)) == 1:
                 found.append((state, task))
     return found
+
+
+def _only_busy(project: Project) -> Place:
+    return Place(group_id=project.group_id, busy=_busy(project))
+
+
+def _busy(project: Project) -> dict[Role, int]:
+    return {role: sum(seat.active for seat in project.seats(role).values()) for role in Role}
 
 
 def _waits(project: Project, ledger: Ledger, task: Task, state: State, tries: Sequence[Attempt]) -> Queued:

@@ -12,7 +12,6 @@ from devclaw_py.model.pipeline import Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.usage import TaskUsage
 from devclaw_py.rules import announce, budget
-from devclaw_py.rules.diagnosis import Pulse, Snapshot
 
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 LATELY = timedelta(days=7)
@@ -107,24 +106,3 @@ def _held(app: App, project: Project) -> list[Attempt]:
 def _counts(attempt: Attempt, group: str | None, issue: int | None, tier: Tier | None) -> bool:
     asked = ((group, attempt.group_id), (issue, attempt.issue), (tier, attempt.tier))
     return all(wanted in (None, has) for wanted, has in asked)
-
-
-def rest_overspent(app: App, snapshot: Snapshot) -> list[str]:
-    """End the sessions of workers whose tasks have used up a budget, and return their names.
-
-    First of all, and whatever the tracker says: until then they go on spending. Their tasks are put back once the
-    issues can be asked for; until then such a session is not started again.
-
-    Raises:
-        SessionFailed: one could not be stopped.
-    """
-    ended = []
-    for key, worker in (snapshot.workers or {}).items():
-        if (
-            worker.spent
-            and worker.pulse is not Pulse.GONE
-            and snapshot.project.seat(*key).issue not in snapshot.claimed
-        ):
-            app.sessions.end(worker.session)
-            ended.append(worker.session)
-    return ended

@@ -16,11 +16,11 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
-from devclaw_py.operations.budget import rest_overspent
 from devclaw_py.operations.edits import tell_of_edits
 from devclaw_py.operations.following import follow
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
+from devclaw_py.operations.resting import put_to_rest
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import HEALTH
@@ -37,6 +37,7 @@ FOLLOWED = frozenset({"silent_worker", "worker_failing", "worker_limited", "stal
 # As which the session of a worker must still be seen when its task is taken from it.
 STILL = {
     "session_dead": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
+    "stalled_worker": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
     "over_budget": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
     "silent_worker": frozenset({LookStatus.IDLE}),
 }
@@ -130,9 +131,7 @@ def mend(
     before = unsettled(Snapshot(project=project, now=app.clock.now(), opened=opened(app, group_id)))
     with project_held(app, group_id, call, wait_s=wait_s):
         call.settled += settle(app, group_id, force=force)
-        snapshot = look_at(app, group_id, panes)
-        if rest_overspent(app, snapshot):
-            snapshot = look_at(app, group_id, panes)
+        snapshot = put_to_rest(app, look_at(app, group_id, panes))
         left = unsettled(snapshot)
         known = {found.op for found in left}
         findings = [_marked(found, fixed=False) for found in left]

@@ -8,6 +8,7 @@ from devclaw_py.app import App
 from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent
 from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.operations.steps import line
+from devclaw_py.rules.attempts import ending
 from devclaw_py.rules.budget import priced
 
 VOID = "void"
@@ -54,6 +55,7 @@ def _line(app: App, intent: Intent, attempt: Attempt, change: AttemptChange, usa
         tier=attempt.tier,
         attempt=attempt.number,
         ended=change.reason,
+        ending=ending(attempt, change.reason),
         tokens=told,
         costUsd=usage.cost_usd,
         **({"estimated": True} if usage.estimated else {}),

@@ -131,6 +131,7 @@ def _check_unattended(app: App, project: Project, task: Task, source: State, spe
     """Stop what only a person may do: in a paused project, without money, of a task that pauses or is used up."""
     tries = app.store.journal.attempts(project.group_id, task.number)
     held = held_back(project.mode, source, tries, app.clock.now())
+    held = held or _kept_by_another(app, project)
     if held is not None:
         raise HeldBack(f"#{task.number} is not handed out now: {held}", hint="a person's pickup is not held back")
     if spent is not None:
@@ -143,6 +144,16 @@ def _check_unattended(app: App, project: Project, task: Task, source: State, spe
             f"issue #{task.number} has had {used} dev attempts, the limit for unattended pickups is {limit}",
             hint="read why it keeps failing, then pick it up by hand",
         )
+
+
+def _kept_by_another(app: App, project: Project) -> str | None:
+    """Return why nothing is begun here while another project is at work, where one at a time is to be."""
+    if app.settings.heartbeat.project_execution == "parallel":
+        return None
+    for other in app.store.registry.all().values():
+        if other.group_id != project.group_id and any(seat.active for seat in other.seats().values()):
+            return f"one project works at a time, and {other.name} does"
+    return None
 
 
 def _allot(

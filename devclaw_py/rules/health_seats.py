@@ -100,16 +100,27 @@ def _how(newest: Attempt) -> str:
 
 def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Worker) -> Diagnosis:
     stopped = snapshot.project.mode is Mode.STOPPED
-    reason = "stopped" if stopped else "budget" if found.spent else "session_dead"
+    reason = _why_gone(snapshot, found)
     ends = _back(snapshot, key, number, issue, reason=reason, wish=not stopped).model_copy(update={"stops": True})
     if found.spent and not stopped:
         return diagnosis(snapshot, OVERSPENT, found.spent, role=key.role, issue=number, fix=ends)
+    if reason == "stalled" and found.case is not None:
+        message = f"{key} held #{number} and was stuck: {found.case.words}; nobody came, so it was stopped"
+        return diagnosis(snapshot, found.case.kind, message, role=key.role, issue=number, fix=ends)
     message = f"{key} holds #{number}, and its session is gone: {found.detail or found.session}"
     if stopped or not found.resumable:
         return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=ends)
     # The worker is told to go on by the look at its ended turn that follows: once for each resume.
     resume = Fix(resumes=True, release=holder(snapshot, key))
     return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=resume, otherwise=ends)
+
+
+def _why_gone(snapshot: Snapshot, found: Worker) -> str:
+    if snapshot.project.mode is Mode.STOPPED:
+        return "stopped"
+    if found.spent:
+        return "budget"
+    return "stalled" if found.case is not None and found.case.kind == "stalled_worker" else "session_dead"
 
 
 def _overspent(snapshot: Snapshot, key: SeatKey, number: int, found: Worker) -> Diagnosis:
@@ -121,7 +132,8 @@ def _overspent(snapshot: Snapshot, key: SeatKey, number: int, found: Worker) -> 
 
 def _case(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, case: Case) -> Diagnosis:
     """Report what a living worker does, and take its task from it only where nothing else is left to do."""
-    fix = _back(snapshot, key, number, issue, reason=case.kind) if case.over else None
+    reason = "stalled" if case.kind == "stalled_worker" else case.kind
+    fix = _back(snapshot, key, number, issue, reason=reason) if case.over else None
     message = f"{key} has ended its turn at #{number} without a report: {case.words}"
     if case.kind == "stalled_worker":
         message = f"{key} holds #{number} and seems stalled: {case.words}"

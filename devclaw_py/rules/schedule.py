@@ -12,7 +12,7 @@ from devclaw_py.model.base import Value
 from devclaw_py.model.journal import Attempt
 from devclaw_py.model.pipeline import Mode, Role, RoleExecution, State, Tier
 from devclaw_py.rules import workflow
-from devclaw_py.rules.attempts import FAULTLESS, dev_attempts, in_vain, tests_in_a_row
+from devclaw_py.rules.attempts import FAULTLESS, dev_attempts, ending, in_vain, passed, tests_in_a_row
 from devclaw_py.rules.cleaning import one_line
 
 FIRST_PAUSE_S = 10
@@ -137,8 +137,16 @@ def pause_of(attempts: Sequence[Attempt]) -> datetime | None:
 
 
 def tier_for(tier: Tier, attempts: Sequence[Attempt]) -> Tier:
-    """Return the tier that takes an issue: the one that had it last, one higher after two failures of it."""
-    tried = [a for a in attempts if a.role is Role.DEV and a.accepted is not None and a.reason not in FAULTLESS]
+    """Return the tier that takes an issue: the one that had it last, one higher after two failures of it.
+
+    What passed its test and was reopened is new work.
+    """
+    last_pass = max((place for place, attempt in enumerate(attempts) if passed(attempt)), default=-1)
+    tried = [
+        a
+        for a in attempts[last_pass + 1 :]
+        if a.role is Role.DEV and a.accepted is not None and a.reason not in FAULTLESS
+    ]
     if tier.role is not Role.DEV or not tried:
         return tier
     last = tried[-1].tier
@@ -208,7 +216,8 @@ def story(attempts: Sequence[Attempt]) -> str:
     for attempt in attempts:
         when = f"{attempt.started:%Y-%m-%d %H:%M} UTC"
         said = f": {one_line(attempt.report.summary, limit=SAID_CHARS)}" if attempt.report else ""
-        how = "the worker never had it" if attempt.reason == "void" else (attempt.reason or "no report")
+        how = attempt.report.result if attempt.report else (ending(attempt) or "no report")
+        how = "the worker never had it" if attempt.reason == "void" else how
         lines.append(f"* attempt {attempt.number}, {attempt.role} ({attempt.tier}), {when}: {how}{said}")
     return "\n".join(lines)
 
