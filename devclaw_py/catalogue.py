@@ -15,10 +15,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from devclaw_py.app import App
+from devclaw_py.chat.notify import SilentNotifier
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
+from devclaw_py.model.project import Seat
+from devclaw_py.operations.asking import ask_on
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.following import follow
 from devclaw_py.operations.recovery import check_unanswered, whole
@@ -33,6 +36,7 @@ from devclaw_py.tools import (
     project_register,
     project_update,
     queue_status,
+    session_answer,
     session_health,
     session_send,
     task_comment,
@@ -58,6 +62,7 @@ ALL = (
     project_update.TOOL,
     project_mode.TOOL,
     devclaw_setup.TOOL,
+    session_answer.TOOL,
 )
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
 
@@ -81,15 +86,18 @@ AUDITED = (
     "session",
     "waits",
     "textPreview",
+    "questionId",
+    "answers",
 )
 
 
-def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller, *, op: str | None = None) -> dict[str, Any]:
     """Check the arguments and the caller, run the tool, leave one audit line, carry out what should follow.
 
-    Always answers one JSON object; a failure is one with ``success`` false.
+    Always answers one JSON object; a failure is one with ``success`` false. ``op`` is the id of the operation, for a
+    face that has to name it before it ends.
     """
-    context = Call(op=new_op(), tool=name[:SHOWN_CHARS], caller=caller, at=app.clock.now())
+    context = Call(op=op or new_op(), tool=name[:SHOWN_CHARS], caller=caller, at=app.clock.now())
     args = None
     try:
         tool = _find(name)
@@ -104,7 +112,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller) -> d
         answer = failure(_bug(name, error))
     if context.settled:
         answer["settled"] = context.settled
-    group_id = _group(args, arguments)
+    group_id = _group(args, arguments) or answer.get("groupId")
     with _warning(answer):
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
@@ -204,8 +212,13 @@ def _own_issues(app: App, caller: Caller, group_id: str) -> set[int]:
     own = {a.issue for a in app.store.journal.attempts(group_id) if a.session == caller.session}
     with suppress(DevClawError):  # a registry that cannot be read must not refuse a report
         seats = app.store.registry.get(group_id).seats().values()
-        own |= {seat.issue for seat in seats if seat.issue and seat.tier and seat.session(seat.tier) == caller.session}
+        own |= {seat.issue for seat in seats if seat.issue and seat.tier and caller.session in _sessions(seat)}
     return own
+
+
+def _sessions(seat: Seat) -> tuple[str | None, ...]:
+    """Return what the current session of a seat is called: by its name, or by the key that a gateway knows it by."""
+    return (seat.session(seat.tier), seat.sessions.get(seat.tier.value)) if seat.tier else ()
 
 
 def _changes(tool: Tool, args: Args) -> bool:
@@ -223,11 +236,15 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     with _warning(answer):
         # Before the next task: a message may be about what was just done.
         speak_on(app, group_id)
+        ask_on(app, group_id)
         if urged := follow(app, group_id, caller=context.caller, own_session=context.caller.session):
             answer["urged"] = urged
         for outcome in carry_out(app, group_id, own_session=context.caller.session):
             _add(context, answer, outcome)
         pump(app.store, app.notifier, app.clock, caller=context.caller, group_id=group_id)
+        if "announcement" in answer and not isinstance(app.notifier, SilentNotifier):
+            # Sent, or in the outbox to be sent: whoever called must not post it as well.
+            answer["announced"] = bool(answer.get("repeated")) or app.store.journal.announced(context.op)
     _keep(app, context, answer, group_id)
 
 

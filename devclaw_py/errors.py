@@ -24,6 +24,7 @@ DevClawError
             TrackerUnavailable
             RateLimited
             TrackerAuth
+                NoCredentials
             TrackerDenied
                 CommentRefused
         SessionError
@@ -221,6 +222,10 @@ class TrackerAuth(TrackerError):
 
     code = "tracker_auth"
     retryable = False
+
+
+class NoCredentials(TrackerAuth):
+    """No credentials for the issue tracker were found where this call may look for them."""
 
 
 class TrackerDenied(TrackerError):

@@ -15,18 +15,22 @@ from devclaw_py.agents.sessions import Sessions
 from devclaw_py.app import App
 from devclaw_py.chat.notify import SilentNotifier
 from devclaw_py.errors import DevClawError, RepositoryError, SessionFailed, TrackerUnavailable
-from devclaw_py.kernel.clock import VirtualClock
+from devclaw_py.kernel.clock import Clock, VirtualClock
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN, Caller, CallerKind
 from devclaw_py.model.journal import OutboxRow
-from devclaw_py.model.pipeline import Role, State, Tier
+from devclaw_py.model.pipeline import Integration, Provider, Role, State, Tier
 from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.request import Request
 from devclaw_py.model.settings import Settings
 from devclaw_py.rules.labels import states_in
 from devclaw_py.state.files import FilesStore
 from devclaw_py.terminals.memory import MemoryTerminal
+from devclaw_py.trackers.auth import Keyring
 from devclaw_py.trackers.faulty import FaultyTracker
+from devclaw_py.trackers.forges import Entry, Forges, Gate
 from devclaw_py.trackers.memory import MemoryTracker
+from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.work.memory import MemoryWork
 from tests.facts import FactsPlugin
 from tests.forge import fixtures
@@ -103,6 +107,7 @@ class Office:
     work: MemoryWork
     clock: VirtualClock
     more: dict[str, MemoryTracker] = field(default_factory=dict)
+    requests: MemoryRequests | None = None
 
     @property
     def project(self) -> Project:
@@ -207,6 +212,25 @@ class Office:
         self.app = replace(self.app, work=cast(Any, flaky))
         return flaky
 
+    def on_forge(self, integration: Integration = Integration.DEVCLAW) -> MemoryRequests:
+        """Let the project live on a forge, in memory, whose branches are the repository's pretended remote."""
+        repo = self.work.repo(self.project)
+        repo.remote = remote = {"main": repo.base[-1]}
+
+        def merging(request: Request) -> str:
+            remote[request.base] = repo.record(remote[request.base], request.head)
+            return remote[request.base]
+
+        self.requests = requests = MemoryRequests("shop", heads=remote.get, merging=merging)
+        self.change(provider=Provider.GITHUB, integration=integration)
+        self.app = replace(self.app, open_requests=lambda project: requests)
+        return requests
+
+    def ports(self) -> dict[str, object]:
+        """Return the adapters of the outside by the names of their ports."""
+        found = {"tracker": self.tracker, "terminal": self.terminal, "work": self.work, "requests": self.requests}
+        return {port: adapter for port, adapter in found.items() if adapter is not None}
+
     def hear(self) -> list[OutboxRow]:
         """Return the list to which every announcement is added from now on."""
         ears = Ears()
@@ -242,11 +266,23 @@ class Office:
         }
 
 
-def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None) -> Office:
-    """Build an office in an empty folder."""
+def make_forges(workspace: Path, settings: Settings, clock: Clock) -> Forges:
+    """Return forges that are out of reach, for a person without any credentials."""
+
+    def closed(entry: Entry) -> Gate:
+        raise TrackerUnavailable(f"{entry.api} is out of reach in this test")
+
+    keyring = Keyring(settings, workspace, {"PATH": str(workspace), "HOME": str(workspace)})
+    return Forges(keyring, workspace / "memory" / "forges", clock, 1.0, closed, ask=lambda address: None)
+
+
+def make_office(
+    workspace: Path, *, faults: FailPoints | None = None, settings: Settings | None = None, swaps: bool = False
+) -> Office:
+    """Build an office in an empty folder; with ``swaps`` its tracker moves an issue in one write, as GitLab does."""
     clock, terminal = VirtualClock(), MemoryTerminal()
     settings = settings or Settings()
-    agent, tracker, work = MemoryAgent(terminal), MemoryTracker("shop", clock=clock), MemoryWork()
+    agent, tracker, work = MemoryAgent(terminal), MemoryTracker("shop", clock=clock, swaps=swaps), MemoryWork()
     more: dict[str, MemoryTracker] = {}
 
     def open_tracker(project: Project) -> MemoryTracker:
@@ -261,6 +297,7 @@ def make_office(workspace: Path, *, faults: FailPoints | None = None, settings: 
         clock=clock,
         open_tracker=open_tracker,
         open_requests=lambda _: None,
+        forges=make_forges(workspace, settings, clock),
         work=work,
         sessions=Sessions(terminal, agent, workspace, settings, clock, environ={"PATH": "/usr/bin", "HOME": "/root"}),
         notifier=SilentNotifier(),

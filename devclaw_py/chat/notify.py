@@ -1,4 +1,4 @@
-"""Notifiers: one that is silent, and one that hands each announcement to a command."""
+"""Notifiers: one that is silent, one that hands each announcement to a command, one that leaves it to the gateway."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ class SilentNotifier:
 
     def deliver(self, row: OutboxRow, project: Project | None) -> None:
         """Take the row as delivered."""
+
+
+class HeldNotifier:
+    """Leaves every announcement in the outbox, for the process beside the gateway that can send it.
+
+    A worker's report is a process of its own, which has no way to the chat.
+    """
+
+    def deliver(self, row: OutboxRow, project: Project | None) -> None:
+        """Refuse; the pump asks nothing of this notifier.
+
+        Raises:
+            SessionFailed: always.
+        """
+        raise SessionFailed(f"the announcement {row.key} is the gateway's to send")
 
 
 class CommandNotifier:
@@ -56,6 +71,8 @@ def notifier_for(settings: Settings) -> Notifier:
     """
     if settings.notify.kind == "command":
         return CommandNotifier(settings.notify.argv, timeout_s=settings.timeouts.notify_s)
+    if settings.notify.kind == "openclaw":
+        return HeldNotifier()
     return SilentNotifier()
 
 

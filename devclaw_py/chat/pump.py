@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from devclaw_py.chat.base import Notifier
-from devclaw_py.chat.notify import SilentNotifier
+from devclaw_py.chat.notify import HeldNotifier, SilentNotifier
 from devclaw_py.chat.text import plain
 from devclaw_py.errors import Outside, ProjectBusy
 from devclaw_py.kernel.clock import Clock
@@ -25,8 +25,11 @@ def pump(
     """Send what waits, and return each row that was tried as it is now: with ``sent``, or with ``next_try``.
 
     A group stops at its first failure, because what follows would overtake it. A group that another process is
-    sending for is passed over. ``caller`` is who sends, for the audit log.
+    sending for is passed over. ``caller`` is who sends, for the audit log. A notifier that leaves its rows to another
+    process is asked for nothing.
     """
+    if isinstance(notifier, HeldNotifier):
+        return []
     groups = dict.fromkeys(row.group_id for row in store.journal.outbox(group_id))
     if not groups:
         return []

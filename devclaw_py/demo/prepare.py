@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from devclaw_py import catalogue
 from devclaw_py.app import App, open_app
 from devclaw_py.demo import command, sample, story
 from devclaw_py.demo.cast import Cast
+from devclaw_py.demo.hub import TOKEN, Hub, publish
 from devclaw_py.demo.repository import BASE, make_repository
 from devclaw_py.errors import ConfigError, ProjectBusy
 from devclaw_py.kernel import config, files
@@ -28,8 +30,16 @@ from devclaw_py.work.git import GitWork
 GROUP, GROUP_NAME = "-1001", "The shop"
 ORCHESTRATOR = Caller(kind=CallerKind.ORCHESTRATOR, group_id=GROUP)
 CHAT, LOCK = "chat.ndjson", "demo.lock"
+REMOTE, TOKEN_FILE = "remote.git", "github.token"
 # Three tiers of dev and one of qa: each desk keeps its session to the end, however little memory is free.
 SESSIONS = 4
+
+
+class Tracker(StrEnum):
+    """Where the demo's issues are."""
+
+    LOCAL = "local"
+    GITHUB = "github"
 
 
 def choose_folder(wanted: Path | None) -> Path:
@@ -89,14 +99,23 @@ def check_machine() -> None:
         )
 
 
-def prepare(folder: Path, cast: Cast) -> App:
+def prepare(folder: Path, cast: Cast, hub: Hub | None = None) -> App:
     """Make the repository, the workspace, its project and its issues, and return the workspace's hands.
+
+    With a ``hub`` the issues are there, and the work goes through its requests.
 
     Raises:
         ConfigError, RepositoryError: something could not be made.
     """
     make_repository(folder / sample.NAME)
-    files.write(folder / config.FILE, _settings(folder, cast).encode())
+    settings, lives = _settings(folder, cast), {"provider": "local"}
+    if hub is not None:
+        publish(folder / sample.NAME, folder / REMOTE)
+        hub.make_repository(folder / REMOTE)
+        files.write(folder / TOKEN_FILE, TOKEN.encode(), mode=files.PRIVATE)
+        settings += "\n" + _forge(hub)
+        lives = {"provider": "github", "remote": hub.address}
+    files.write(folder / config.FILE, settings.encode())
     app = open_app(folder, config.load(folder, cast.environ).settings, environ=cast.environ)
 
     done(app, "devclaw_setup")
@@ -107,8 +126,8 @@ def prepare(folder: Path, cast: Cast) -> App:
         repo=str(folder / sample.NAME),
         baseBranch=BASE,
         groupName=GROUP_NAME,
-        provider="local",
         autoChain=True,
+        **lives,
     )
     for chapter in story.CHAPTERS:
         done(app, "task_create", title=chapter.title, description=chapter.body, label=State.TO_DO.value)
@@ -128,6 +147,12 @@ def _settings(folder: Path, cast: Cast) -> str:
 def _section(name: str, keys: Mapping[str, object]) -> list[str]:
     # JSON's strings and lists are TOML's, as long as no letter is written as a pair of surrogates.
     return [f"[{name}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in keys.items()), ""]
+
+
+def _forge(hub: Hub) -> str:
+    # The emulated GitHub has no limits, and a demo is in a hurry.
+    keys = {"hosts": [hub.web], "token_file": TOKEN_FILE, "writes_per_minute": 100_000, "writes_per_hour": 1_000_000}
+    return "\n".join(_section("github", keys))
 
 
 def done(app: App, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - a tool's arguments are JSON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,8 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.demo import sample
 from devclaw_py.demo.board import Board, Chat, Worker, chat_of, look
 from devclaw_py.demo.cast import Player, Speed, assemble
-from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, alone_in, prepare
+from devclaw_py.demo.hub import Hub, emulated
+from devclaw_py.demo.prepare import GROUP, ORCHESTRATOR, Tracker, alone_in, prepare
 from devclaw_py.demo.repository import BASE, GIT_S, SuiteRun, run_tests_of
 from devclaw_py.demo.summary import Summary, summarise
 from devclaw_py.errors import DevClawError, SessionFailed
@@ -153,6 +154,7 @@ class Play:
     speed: Speed
     limit_s: float
     keep_sessions: bool
+    tracker: Tracker = Tracker.LOCAL
 
 
 def run(play: Play, *, show: Show, environ: Mapping[str, str]) -> Summary:
@@ -167,11 +169,16 @@ def run(play: Play, *, show: Show, environ: Mapping[str, str]) -> Summary:
     """
     started = SystemClock().monotonic()
     folder = play.folder
-    with interruptible(), alone_in(folder), assemble(play.player, folder, play.speed, environ) as cast:
+    with (
+        interruptible(),
+        alone_in(folder),
+        assemble(play.player, folder, play.speed, environ) as cast,
+        _hub(play.tracker, folder, environ) as hub,
+    ):
         show.say(f"Workspace: {folder}")
         if cast.told is not None:
             show.say(f"Workers: {cast.told}")
-        app = prepare(folder, cast)
+        app = prepare(folder, cast, hub)
         demo = Demo(app, show, play.limit_s, started)
         try:
             before = _tests_of_base(app, environ)
@@ -181,6 +188,10 @@ def run(play: Play, *, show: Show, environ: Mapping[str, str]) -> Summary:
         finally:
             if not play.keep_sessions:
                 stop_sessions(app)
+
+
+def _hub(tracker: Tracker, folder: Path, environ: Mapping[str, str]) -> AbstractContextManager[Hub | None]:
+    return emulated(folder, environ) if tracker is Tracker.GITHUB else nullcontext()
 
 
 def _tests_of_base(app: App, environ: Mapping[str, str]) -> SuiteRun:

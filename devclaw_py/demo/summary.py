@@ -84,11 +84,16 @@ class Summary:
         return [
             f"git -C {repository} log --oneline --graph",
             f"{shlex.quote(typed())} status --workspace {workspace}",
-            f"{self.workspace / 'memory' / 'issues'}  the issues and their history",
+            *self._issues(),
             f"{self.workspace / 'memory' / 'audit.log'}  every call",
             f"{self.workspace / CHAT}  what the group was told",
             *([f"{self.requests}  what Claude Code asked its model"] if self.requests else []),
         ]
+
+    def _issues(self) -> list[str]:
+        """Return where the local tracker's issues lie; on a forge there are none here."""
+        folder = self.workspace / "memory" / "issues"
+        return [f"{folder}  the issues and their history"] if folder.exists() else []
 
 
 def _way(issue: Told) -> list[str]:

@@ -10,9 +10,9 @@ import json
 from typing import Any
 
 from devclaw_py import catalogue
+from devclaw_py.faces.schemas import plain
 from devclaw_py.faces.worker_protocol import TOOLS_FILE
 from devclaw_py.kernel.files import write
-from devclaw_py.rules.arguments import HIGHEST
 from devclaw_py.rules.worker_mcp import TOOLS
 from devclaw_py.tools.base import Tool
 
@@ -48,7 +48,7 @@ def listed() -> list[dict[str, Any]]:
 def _listed(tool: Tool) -> dict[str, Any]:
     schema = tool.args.model_json_schema(by_alias=True)
     shapes = schema.get("$defs", {})
-    properties = {name: _plain(shape, shapes) for name, shape in schema["properties"].items() if name not in LEFT_OUT}
+    properties = {name: plain(shape, shapes) for name, shape in schema["properties"].items() if name not in LEFT_OUT}
     for name, shape in properties.items():
         shape["description"] = DESCRIPTIONS.get((tool.name, name), shape["description"])
     required = [name for name in schema.get("required", []) if name not in LEFT_OUT]
@@ -63,25 +63,6 @@ def _listed(tool: Tool) -> dict[str, Any]:
         },
         "annotations": {"readOnlyHint": not tool.writes, "destructiveHint": False},
     }
-
-
-def _plain(shape: dict[str, Any], shapes: dict[str, Any]) -> dict[str, Any]:
-    """Return a property's schema without references, titles, and the null that stands for "left out"."""
-    found = {key: value for key, value in shape.items() if key not in ("title", "anyOf", "$ref", "default")}
-    for part in (shape, *shape.get("anyOf", ())):
-        if "$ref" in part:
-            referred = shapes[part["$ref"].rpartition("/")[2]]
-            found |= {key: value for key, value in referred.items() if key in ("type", "enum")}
-        elif part is not shape and part.get("type") != "null":
-            found |= part
-    # pydantic's own words, which it leaves standing behind a validator. The highest number that the journal holds is
-    # beyond what a JavaScript client can say, and goes without saying.
-    for word, meaning in (("gt", "exclusiveMinimum"), ("le", "maximum")):
-        if word in found:
-            found[meaning] = found.pop(word)
-    if found.get("maximum") == HIGHEST:
-        del found["maximum"]
-    return found
 
 
 def text() -> str:

@@ -25,6 +25,7 @@ FILE = "devclaw.toml"
 PREFIX = "DEVCLAW_"
 WORKSPACE_VARIABLE = "DEVCLAW_WORKSPACE"
 PLUGIN = "openclaw plugin config"
+PLUGIN_FILE = Path("memory", "openclaw.json")
 REGISTRY = Path("memory", "projects.json")
 
 SECTIONS: dict[str, type[Section]] = {
@@ -104,13 +105,14 @@ def load(
     """Return the settings of a workspace.
 
     ``flags`` maps ``section.key`` to a value, None for one that was not given; ``plugin_models`` are the models in
-    OpenClaw's plugin config, by tier.
+    OpenClaw's plugin config, by tier, left out: as the plugin last wrote them down in memory/openclaw.json.
 
     Raises:
         ConfigError: an unknown key, a wrong value, a file that is no TOML; names the place and the key.
     """
     merged = _Merged()
-    for layer in (_plugin(plugin_models or {}), _toml(workspace / FILE), _environment(environ), _flags(flags or {})):
+    plugin = _plugin_file(workspace / PLUGIN_FILE) if plugin_models is None else _plugin_models(plugin_models)
+    for layer in (plugin, _toml(workspace / FILE), _environment(environ), _flags(flags or {})):
         for given in layer:
             merged.values[given.section][given.key] = _checked(given)
             merged.origin[f"{given.section}.{given.key}"] = given.label
@@ -119,10 +121,22 @@ def load(
     return Loaded(Settings.model_validate(sections), merged.origin)
 
 
-def _plugin(models: Mapping[str, object]) -> Iterator[_Given]:
+def _plugin_models(models: Mapping[str, object]) -> Iterator[_Given]:
     for tier, model in models.items():
         _known("models", tier, PLUGIN)
         yield _Given("models", tier, [model], PLUGIN, PLUGIN)
+
+
+def _plugin_file(path: Path) -> Iterator[_Given]:
+    """Read what the gateway's plugin is configured with: a worker's report is no child of the gateway."""
+    try:
+        found = json.loads(_read(path) or "{}")
+        models, kind = found.get("models", {}), found.get("notify")
+        yield from _plugin_models(models)
+    except (ValueError, AttributeError) as error:
+        raise ConfigError(f"{path} is not as the gateway's plugin writes it: {error}", hint="remove it") from error
+    if kind is not None:
+        yield _Given("notify", "kind", [kind], PLUGIN, PLUGIN)
 
 
 def _toml(path: Path) -> Iterator[_Given]:

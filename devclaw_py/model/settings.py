@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from devclaw_py.model.pipeline import Tier
+from devclaw_py.model.pipeline import PermissionMode, Tier
 
 # Infinity is a number in TOML, and a wait without end is what the time limits are there to prevent.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -29,13 +29,18 @@ class AgentSettings(Section):
     program: tuple[str, ...] = Field(
         (), description="The scripted agent's program and its arguments, run once for each task."
     )
-    permission_mode: Literal["dontAsk", "default", "acceptEdits", "bypassPermissions"] = Field(
-        "dontAsk", description="Claude Code's permission mode; in dontAsk nothing waits for a person."
+    permission_mode: PermissionMode = Field(
+        PermissionMode.DONT_ASK,
+        description="Claude Code's permission mode: in dontAsk nothing waits for a person, in default and acceptEdits "
+        "workers ask. A project may have its own.",
     )
     allow: tuple[str, ...] = Field(
         ("Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "Bash(git:*)"),
         description="What Claude Code may do unasked, as its permission rules; devclaw's own tools always may. "
         "Add the project's test command: `Bash(pytest:*)`.",
+    )
+    answer_min: Seconds = Field(
+        30, description="Minutes that a worker's question waits for `session_answer`; then it is told that nobody did."
     )
     claude_bin: Word = Field("claude", description="Claude Code's program.")
     env_file: str = Field(
@@ -104,11 +109,52 @@ class LimitSettings(Section):
 class NotifySettings(Section):
     """How announcements reach a group when devclaw sends them itself."""
 
-    kind: Literal["none", "command"] = Field(
+    kind: Literal["none", "command", "openclaw"] = Field(
         "none",
-        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input.",
+        description="`none`: the result carries the announcement. `command`: `argv` gets JSON on standard input. "
+        "`openclaw`: the gateway's plugin sends it; the plugin sets this where nothing else is set.",
     )
     argv: tuple[str, ...] = Field((), description="The command and its arguments; exit 0 means delivered.")
+
+
+HOSTS = "`host`, `host:port`, `host/path` or a whole address"
+TOKEN_FILE = (
+    "File with the token, relative to the workspace. `{host}` in it stands for the forge's host; without it the token "
+    "is for one host only: the first of `hosts`, else "
+)
+TOKEN_COMMAND = "Program and arguments that print the token, with `{host}` as above; asked again after five minutes."
+
+
+class GitHubSettings(Section):
+    """GitHub, GitHub Enterprise and their credentials; see docs/guides/github.md."""
+
+    hosts: tuple[Word, ...] = Field((), description=f"GitHub Enterprise servers, each as {HOSTS}.")
+    token_file: str = Field("", description=f"{TOKEN_FILE}github.com.")
+    token_command: tuple[str, ...] = Field((), description=TOKEN_COMMAND)
+    writes_per_minute: Count = Field(
+        60, description="Writes that devclaw allows itself; more where a server allows it."
+    )
+    writes_per_hour: Count = Field(450, description="The same for an hour. GitHub pauses an account after about 500.")
+    app_id: str = Field("", description="Number of a GitHub App that devclaw acts as, for the same host as the token.")
+    app_key_file: str = Field("", description="The App's private key (PEM), relative to the workspace.")
+    app_installation: str = Field("", description="Number of the App's installation that has the repositories.")
+
+
+class GitLabSettings(Section):
+    """GitLab.com, self-managed GitLab and their credentials; see docs/guides/gitlab.md."""
+
+    hosts: tuple[Word, ...] = Field((), description=f"Self-managed servers, each as {HOSTS}.")
+    token_file: str = Field("", description=f"{TOKEN_FILE}gitlab.com.")
+    token_command: tuple[str, ...] = Field((), description=TOKEN_COMMAND)
+
+
+class WebhookSettings(Section):
+    """The small server that GitHub and GitLab tell of events; see docs/guides/webhooks.md."""
+
+    host: Word = Field("127.0.0.1", description="Address it listens on; put a proxy with TLS in front.")
+    port: int = Field(8473, ge=0, le=65535, description="Port it listens on; 0: any free one.")
+    secret_file: str = Field("", description="File with the secret that both sides know, relative to the workspace.")
+    ignore: tuple[Word, ...] = Field((), description="Accounts whose events start nothing: the one devclaw acts as.")
 
 
 class HeartbeatSettings(Section):
@@ -187,3 +233,6 @@ class Settings(Section):
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     budget: BudgetSettings = BudgetSettings()
     audit: AuditSettings = AuditSettings()
+    github: GitHubSettings = GitHubSettings()
+    gitlab: GitLabSettings = GitLabSettings()
+    webhook: WebhookSettings = WebhookSettings()

@@ -196,7 +196,7 @@ def _give(app: App, pickups: Sequence[Pickup]) -> list[dict[str, Any]]:
                 "projectGroupId": pickup.group_id,
                 "issueId": pickup.issue,
                 "role": pickup.role.value,
-                "model": pickup.tier.value,
+                **({"model": pickup.tier.value} if pickup.instead else {}),
             },
             HEARTBEAT,
         )

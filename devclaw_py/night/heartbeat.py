@@ -17,6 +17,7 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.night.dispatch import Known, hand_out
+from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.following import follow, followed_groups
 from devclaw_py.operations.health import mend
@@ -27,6 +28,7 @@ from devclaw_py.operations.steps import NO_GROUP, Call
 from devclaw_py.operations.wishes import carry_out, new_op
 from devclaw_py.rules.schedule import Plan
 from devclaw_py.state.flush import flush_lines
+from devclaw_py.state.looks import Looks
 
 # The operations of no group are held under this name.
 SETUP_LOCK = "setup"
@@ -55,12 +57,13 @@ class Visit:
     sent: int = 0
     unsent: int = 0
     busy: str | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
 
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        done = (self.settled, self.mended, self.spoken, self.urged, self.followed, self.given, self.sent)
+        done = (self.settled, self.mended, self.spoken, self.asked, self.urged, self.followed, self.given, self.sent)
         return any((*done, self.waiting, self.unsent, self.busy, self.error))
 
 
@@ -72,7 +75,7 @@ class Tick:
     plan: Plan = field(default_factory=Plan)
 
 
-def tick(app: App, *, dry_run: bool = False) -> Tick:
+def tick(app: App, *, dry_run: bool = False, known: Known | None = None) -> Tick:
     """Do one tick, unless another heartbeat of the workspace is under way; ``dry_run`` plans and does nothing.
 
     Raises:
@@ -83,7 +86,7 @@ def tick(app: App, *, dry_run: bool = False) -> Tick:
         projects = app.store.registry.all().values()
         return Tick([], hand_out(app, projects, room=app.sessions.room(), dry_run=True).plan)
     with app.store.hold(LEASE, wait_s=0, holder="heartbeat"):
-        return beat(app)
+        return beat(app, known)
 
 
 def beat(app: App, known: Known | None = None) -> Tick:
@@ -125,24 +128,30 @@ def visit_all(
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
+    tell_stuck(app)
     stirring, panes = _stirring(app), Panes(app)
     visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
+    looks = Looks(app.workspace)
     for visit in visits:
+        # Somebody says that it has changed: then also what waits for a time to come is tried at once.
+        early = visit.group_id in stirring and looks.take(visit.group_id)
         if known is not None and visit.group_id in names:
-            _mend(app, visit, known, panes, stirs=visit.group_id in stirring)
+            _mend(app, visit, known, panes, stirs=visit.group_id in stirring, early=early)
         if visit.group_id in stirring or visit.mended:
-            _visit(app, visit, force=force, caller=caller)
+            _visit(app, visit, force=force, early=early, caller=caller)
+        if early and (visit.busy or visit.error):
+            looks.want(visit.group_id)
     return visits
 
 
-def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool) -> None:
+def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool, early: bool) -> None:
     """Mend what session_health finds, where something is going on or the tracker has changed since the last tick."""
     with _failures_of(visit, force=False):
         project = app.store.registry.get(visit.group_id)
         if not stirs and known.is_quiet(app, project):
             return
         call = Call(op=new_op(), tool="session_health", caller=HEARTBEAT, at=app.clock.now())
-        findings = mend(app, call, project, panes, force=False, wait_s=0)
+        findings = mend(app, call, project, panes, force=early, wait_s=0)
         visit.settled += call.settled
         visit.mended = [f.message for f in findings if f.fixed and f.type != "open_intent"]
 
@@ -153,16 +162,19 @@ def _stirring(app: App) -> set[str]:
     groups = [intent.group_id for intent in journal.intents()]
     groups += [wish.group_id for wish in journal.wishes()]
     groups += groups_waited_for(app)
+    groups += groups_asking(app)
+    groups += Looks(app.workspace).wanted()
     groups += followed_groups(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
 
 
-def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> None:
+def _visit(app: App, visit: Visit, *, force: bool, early: bool, caller: Caller) -> None:
     if visit.busy or visit.error:
         return
     with _failures_of(visit, force=force):
-        _settle(app, visit, force=force)
+        _settle(app, visit, force=force, early=early)
         visit.spoken = speak_on(app, visit.group_id)
+        visit.asked = ask_on(app, visit.group_id)
         visit.urged = follow(app, visit.group_id, caller=caller)
         visit.followed = carry_out(app, visit.group_id, caller=caller)
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):
@@ -190,11 +202,11 @@ def _failures_of(visit: Visit, *, force: bool) -> Iterator[None]:
         visit.error = failure(DevClawError(f"a bug: {type(error).__name__}: {error}; its trace is on stderr"))["error"]
 
 
-def _settle(app: App, visit: Visit, *, force: bool) -> None:
+def _settle(app: App, visit: Visit, *, force: bool, early: bool) -> None:
     if not app.store.journal.intents(visit.group_id):
         return
     name = SETUP_LOCK if visit.group_id == NO_GROUP else f"project:{visit.group_id}"
     wait_s = app.settings.timeouts.lock_s if force else 0
     with app.store.hold(name, wait_s=wait_s, holder=f"recovery {new_op()}"):
-        visit.settled += settle(app, visit.group_id, force=force)
+        visit.settled += settle(app, visit.group_id, force=force or early)
     flush_lines(app.store)

@@ -51,7 +51,7 @@ def _pause_s(app: App, tick: Tick) -> float:
 
 
 def _bells(app: App) -> Iterator[Path]:
-    yield bell_of(app.workspace)
+    yield from (bell_of(app.workspace), app.workspace / "memory" / "looks")
     yield from app.sessions.root.glob(f"*/{RUNG}")
 
 

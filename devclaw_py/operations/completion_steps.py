@@ -5,8 +5,16 @@ from __future__ import annotations
 from devclaw_py.app import App
 from devclaw_py.errors import CommentRefused, RepositoryError, UnknownTask
 from devclaw_py.model.journal import Closing, Intent
-from devclaw_py.model.pipeline import Integration, Provider, Result, Role, State
-from devclaw_py.operations.ending import completed, conflicted
+from devclaw_py.model.pipeline import Integration, Provider, Result, State
+from devclaw_py.operations.ending import completed, conflicted, merged_as
+from devclaw_py.operations.integration import (
+    ensure_request,
+    merge_request,
+    merged_by_worker,
+    plan_request,
+    request_merged,
+)
+from devclaw_py.operations.reports import branch_of, is_conflict, result_of, turned
 from devclaw_py.operations.shared import (
     attempt_of,
     desk_of,
@@ -19,7 +27,7 @@ from devclaw_py.operations.shared import (
     tracker_of,
 )
 from devclaw_py.operations.steps import Operation, Step, Waits, never, note, nothing, telling
-from devclaw_py.rules import announce, workflow
+from devclaw_py.rules import announce
 from devclaw_py.rules.comments import headline, marker, report_comment
 from devclaw_py.trackers import move
 from devclaw_py.trackers.move import Moved
@@ -28,23 +36,16 @@ from devclaw_py.work.base import MergeKind, MergePlan
 REPLANS = 5
 
 
-def result_of(intent: Intent) -> Result:
-    """Return the result that counts: a pass that cannot be merged has become a fail."""
-    return Result(intent.payload["result"])
-
-
-def is_conflict(intent: Intent) -> bool:
-    """Say whether somebody else's move has beaten the report."""
-    return "movedTo" in intent.payload
-
-
 def _keep(app: App, intent: Intent) -> Intent:
     if result_of(intent) is not Result.DONE:
         return intent
     project = project_of(app, intent)
+    if (merged := merged_by_worker(app, intent)) is not None:
+        noted = {"number": merged.number, "url": merged.url}
+        return intent.knowing(commit=merged.head, pushed=True, request=noted)
     desk = desk_of(app, project, intent)
     try:
-        kept = app.work.keep(project, desk, branch=_branch(app, intent))
+        kept = app.work.keep(project, desk, branch=branch_of(app, intent))
     except RepositoryError as error:
         # Nobody else reads the branch of a local project, so an unreachable remote is worth a warning, not a wait.
         if not error.retryable or project.provider is not Provider.LOCAL:
@@ -53,19 +54,17 @@ def _keep(app: App, intent: Intent) -> Intent:
     return intent.knowing(commit=kept.commit, pushed=kept.pushed, warnings=list(kept.warnings))
 
 
-def _branch(app: App, intent: Intent) -> str:
-    issue, _ = source_of(intent)
-    return app.work.branch(project_of(app, intent), issue, intent.payload["title"])
-
-
 def _plan(app: App, intent: Intent) -> Intent:
     if result_of(intent) is not Result.PASS:
         return intent
     project = project_of(app, intent)
+    requests = app.open_requests(project)
+    if requests is not None:
+        return plan_request(app, intent, requests)
     tested = attempt_of(app, intent).commit
     if project.integration is not Integration.DEVCLAW:
         return intent
-    branch = _branch(app, intent)
+    branch = branch_of(app, intent)
     if tested is None:
         return intent.knowing(warnings=[f"devclaw does not know which commit was tested: {branch} was not merged"])
     issue, _ = source_of(intent)
@@ -82,13 +81,8 @@ def _plan(app: App, intent: Intent) -> Intent:
 
 
 def _failed(intent: Intent, plan: MergePlan) -> Intent:
-    """Turn a pass whose commit cannot be merged into a fail, with what dev has to know."""
     reason = plan.reason or f"the tested commit conflicts with the base branch in {', '.join(plan.paths)}"
-    target = workflow.completion_target(Role.QA, Result.FAIL)
-    failed = intent.knowing(
-        result=Result.FAIL.value, requested=Result.PASS.value, reason=reason, paths=list(plan.paths)
-    )
-    return failed.model_copy(update={"target": target})
+    return turned(intent, Result.FAIL, reason, plan.paths)
 
 
 def _take(app: App, intent: Intent) -> Intent:
@@ -124,7 +118,10 @@ def _plan_of(intent: Intent) -> MergePlan | None:
 def _publish(app: App, intent: Intent) -> Intent:
     """Publish the planned merge; when it has to wait, the label that was taken is put back meanwhile."""
     intent = _taken_again(app, intent)
+    requests = app.open_requests(project_of(app, intent))
     try:
+        if requests is not None:
+            return merge_request(app, intent, requests)
         return _published_or_planned(app, intent)
     except Waits as waits:
         return _wait_with_label(app, intent, waits)
@@ -162,13 +159,17 @@ def _wait_with_label(app: App, intent: Intent, waits: Waits) -> Intent:
     # Noted first: whoever is stopped in between asks at the next try whether the label is there.
     note(app, intent.knowing(labelBack=True))
     try:
-        move.put(tracker_of(app, intent), *source_of(intent))
+        move.give_back(tracker_of(app, intent), *source_of(intent))
     except (Moved, UnknownTask) as error:
         return _beaten(intent, error)
     raise waits
 
 
 def _published(app: App, intent: Intent) -> Intent | None:
+    requests = app.open_requests(project_of(app, intent))
+    if requests is not None:
+        found = request_merged(app, intent, requests)
+        return None if found is None else _taken_again(app, found)
     plan = _plan_of(intent)
     if plan is None or not app.work.published(project_of(app, intent), plan):
         return None
@@ -209,23 +210,25 @@ def _put(app: App, intent: Intent) -> Intent:
     if is_conflict(intent):
         return intent
     try:
-        move.put(tracker_of(app, intent), *target_of(intent))
+        move.put(tracker_of(app, intent), *target_of(intent), source=source_of(intent)[1])
     except (Moved, UnknownTask) as error:
         return _beaten_late(intent, error)
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
+    issue, source = source_of(intent)
+    _, target = target_of(intent)
     try:
-        return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+        happened = move.put_happened(tracker_of(app, intent), issue, source=source, target=target, since=intent.at)
     except UnknownTask as error:
         return _beaten_late(intent, error)
+    return intent if happened else None
 
 
 def _beaten_late(intent: Intent, error: Moved | UnknownTask) -> Intent:
     """Note a conflict that was found when the tested work was merged already: the merge stays, and is told."""
-    plan = _plan_of(intent)
-    return _beaten(intent, error).knowing(merged=plan.commit if plan else None)
+    return _beaten(intent, error).knowing(merged=merged_as(intent))
 
 
 def _issue(app: App, intent: Intent) -> Intent:
@@ -263,13 +266,14 @@ COMPLETE = Operation(
     first="report",
     steps=(
         Step(2, "keep", _keep, never),
-        Step(3, "plan", _plan, never),
-        Step(4, "take", _take, _taken),
-        Step(5, "publish", _publish, _published),
-        Step(6, "comment", _comment, _commented),
-        Step(7, "put", _put, _stands),
-        Step(8, "issue", _issue, never),
-        Step(9, "seat", _free, never),
+        Step(3, "request", ensure_request, never),
+        Step(4, "plan", _plan, never),
+        Step(5, "take", _take, _taken),
+        Step(6, "publish", _publish, _published),
+        Step(7, "comment", _comment, _commented),
+        Step(8, "put", _put, _stands),
+        Step(9, "issue", _issue, never),
+        Step(10, "seat", _free, never),
     ),
     committed=lambda app, intent: True,
     finish=_finish,

@@ -9,7 +9,7 @@ from devclaw_py.chat.text import plain
 from devclaw_py.errors import Conflict
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import AttemptChange, Closing, Intent, Wish
-from devclaw_py.model.pipeline import Integration, Result, Role
+from devclaw_py.model.pipeline import Integration, Provider, Result, Role
 from devclaw_py.model.project import Project
 from devclaw_py.operations.shared import change_of, project_of, ref_of, seat_of
 from devclaw_py.operations.steps import telling
@@ -26,7 +26,8 @@ def completed(app: App, intent: Intent) -> Closing:
     project, facts = project_of(app, intent), intent.payload
     result = Result(facts["result"])
     wish, why_not = _follow_up(app, project, intent, result)
-    told = _told(project, intent, result).noting(*facts.get("warnings", ()), *([why_not] if why_not else []))
+    made = [f"🔀 {facts['request']['url']}"] if result is Result.DONE and facts.get("request") else []
+    told = _told(project, intent, result).noting(*made, *facts.get("warnings", ()), *([why_not] if why_not else []))
     answer: dict[str, Any] = {
         "success": True,
         "project": project.name,
@@ -42,7 +43,7 @@ def completed(app: App, intent: Intent) -> Closing:
     if wish is None and result in NEXT_ACTION:
         answer["nextAction"] = NEXT_ACTION[result]
     return Closing(
-        facts=_audit_facts(intent, result, merged=_merged(intent)),
+        facts=_audit_facts(intent, result, merged=merged_as(intent)),
         outbox=(telling(app, intent, "complete", told),),
         wish=wish,
         attempt=_ended(app, intent, reason=result.value, outcome=answer),
@@ -53,10 +54,10 @@ def completed(app: App, intent: Intent) -> Closing:
 def _told(project: Project, intent: Intent, result: Result) -> Announcement:
     facts, summary = intent.payload, intent.payload.get("summary", "")
     if facts.get("requested"):
-        return announce.pass_became_fail(ref_of(intent), summary, facts["reason"])
-    if result is Result.PASS and project.integration is not Integration.DEVCLAW:
+        return announce.pass_undone(ref_of(intent), summary, facts["reason"], result)
+    if result is Result.PASS and _merge_awaited(project):
         return announce.merge_awaited(ref_of(intent), summary, project.base_branch, project.integration)
-    merged_into = project.base_branch if _merged(intent) else None
+    merged_into = project.base_branch if merged_as(intent) else None
     return announce.completed(ref_of(intent), seat_of(intent)[2], result, summary, merged_into=merged_into)
 
 
@@ -77,22 +78,28 @@ def _audit_facts(intent: Intent, result: Result, **more: object) -> dict[str, An
 def _what_else(intent: Intent, project: Project, result: Result) -> dict[str, Any]:
     """Return the fields that only some results have."""
     facts, found = intent.payload, {}
-    for name in ("warnings", "requested", "reason", "paths", "commit", "pushed"):
+    for name in ("warnings", "requested", "reason", "paths", "commit", "pushed", "request"):
         if facts.get(name):
             found[name] = facts[name]
     if result is Result.PASS:
-        found |= {"issueClosed": True, "merged": _merged(intent)}
-        if project.integration is not Integration.DEVCLAW:
+        found |= {"issueClosed": True, "merged": merged_as(intent)}
+        if _merge_awaited(project):
             found |= {"integration": project.integration.value, "mergeAwaited": True}
     if result is Result.FAIL:
         found["issueReopened"] = True
     return found
 
 
-def _merged(intent: Intent) -> str | None:
-    """Return the merge commit that was published, if any."""
+def _merge_awaited(project: Project) -> bool:
+    """Say whether somebody else merges what is Done; on a forge a pass waits until it is merged."""
+    return project.integration is not Integration.DEVCLAW and project.provider is Provider.LOCAL
+
+
+def merged_as(intent: Intent) -> str | None:
+    """Return the merge commit that git or the forge has made, if any."""
     plan = intent.payload.get("plan") or {}
-    return plan.get("commit") if intent.payload["result"] == Result.PASS else None
+    found: str | None = intent.payload.get("mergedAs") or plan.get("commit")
+    return found if intent.payload["result"] == Result.PASS else None
 
 
 def _follow_up(app: App, project: Project, intent: Intent, result: Result) -> tuple[Wish | None, str | None]:

@@ -10,6 +10,7 @@ from devclaw_py.errors import DevClawError, RepositoryError, SessionError, Track
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, SeatKey, StateKind
 from devclaw_py.model.project import Project, Seat
+from devclaw_py.model.request import RequestState
 from devclaw_py.model.task import Task
 from devclaw_py.operations.budget import Ledger
 from devclaw_py.operations.following import PULSES, facts_of
@@ -135,10 +136,19 @@ def _issue(app: App, project: Project, tracker: IssueProvider, task: Task, start
         if is_odd([*holders], issue) or any(seat.previous_state is None for seat in holders.values()):
             issue = issue.model_copy(update={"events": tuple(tracker.label_events(task.number))})
         if task.closed and any(workflow.KIND[s] in (StateKind.QUEUE, StateKind.ACTIVE) for s in issue.standing):
-            issue = issue.model_copy(update={"merged": app.work.merged(project, task.number, start=start)})
+            issue = issue.model_copy(update={"merged": _merged(app, project, task, start)})
     except (TrackerError, RepositoryError) as error:
         return issue.model_copy(update={"trouble": str(error)})
     return issue
+
+
+def _merged(app: App, project: Project, task: Task, start: str | None) -> bool:
+    """Say whether a task's work is in the base branch: the forge knows where it merges, else git."""
+    requests = app.open_requests(project)
+    if requests is None:
+        return app.work.merged(project, task.number, start=start)
+    request = requests.find(app.work.branch(project, task.number, task.title))
+    return request is not None and request.state is RequestState.MERGED
 
 
 def _workers(app: App, project: Project, panes: Panes) -> dict[SeatKey, Worker] | None:

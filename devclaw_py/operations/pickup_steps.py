@@ -6,9 +6,9 @@ from contextlib import suppress
 
 from devclaw_py.agents.look import LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import SessionError, UnknownTask
+from devclaw_py.errors import RepositoryError, SessionError, UnknownTask
 from devclaw_py.model.journal import Intent
-from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.pipeline import Provider, Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.operations.messages import task_text
 from devclaw_py.operations.pickup_context import earlier_tasks, fit_conversation
@@ -67,6 +67,7 @@ def _worktree(app: App, intent: Intent) -> Intent:
     if role is Role.QA:
         prepared = app.work.prepare_qa(project, desk, branch=intent.payload["branch"], leaving=leaving)
     else:
+        _bring_base_forward(app, project)
         prepared = app.work.prepare_dev(
             project,
             desk,
@@ -83,6 +84,16 @@ def _worktree(app: App, intent: Intent) -> Intent:
         rescued=[rescue.model_dump(mode="json") for rescue in prepared.rescued],
         cleared=[*intent.payload.get("cleared", []), *prepared.cleared],
     )
+
+
+def _bring_base_forward(app: App, project: Project) -> None:
+    """Let the base branch follow the forge's, where people and devclaw merge: a new branch begins there.
+
+    A remote that does not answer is no reason to leave a task undone: the work then starts from what is known here.
+    """
+    if project.provider is not Provider.LOCAL:
+        with suppress(RepositoryError):
+            app.work.follow(project)
 
 
 def _left_by(app: App, intent: Intent, session: str) -> tuple[int, int] | None:
@@ -120,12 +131,15 @@ def _taken(app: App, intent: Intent) -> Intent | None:
 
 
 def _put(app: App, intent: Intent) -> Intent:
-    move.put(tracker_of(app, intent), *target_of(intent))
+    move.put(tracker_of(app, intent), *target_of(intent), source=source_of(intent)[1])
     return intent
 
 
 def _stands(app: App, intent: Intent) -> Intent | None:
-    return intent if move.put_happened(tracker_of(app, intent), *target_of(intent)) else None
+    issue, source = source_of(intent)
+    _, target = target_of(intent)
+    happened = move.put_happened(tracker_of(app, intent), issue, source=source, target=target, since=intent.at)
+    return intent if happened else None
 
 
 def _put_back(app: App, intent: Intent) -> None:

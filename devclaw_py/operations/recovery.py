@@ -13,7 +13,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.ending import waiting
 from devclaw_py.operations.registry import operation_of
-from devclaw_py.operations.runner import LONGEST_WAIT_S, drive
+from devclaw_py.operations.runner import LACKS, LONGEST_WAIT_S, drive
 from devclaw_py.operations.steps import Answered, Call
 from devclaw_py.state.flush import flush_lines
 from devclaw_py.terminals.processes import alive
@@ -109,7 +109,12 @@ def settle(
 
 
 def due(intent: Intent, now: datetime) -> bool:
-    """Say whether a parked intent is to be tried; a time further off than any wait is of a clock that was set back."""
+    """Say whether a parked intent is to be tried; a time further off than any wait is of a clock that was set back.
+
+    One that lacks credentials is tried by every call: the next one may have them, and asking costs nothing.
+    """
+    if intent.payload.get(LACKS):
+        return True
     wait = intent.next_try - now if intent.next_try is not None else timedelta()
     return not timedelta() < wait <= timedelta(seconds=LONGEST_WAIT_S)
 

@@ -10,8 +10,10 @@ from pydantic.alias_generators import to_camel
 from devclaw_py.app import App
 from devclaw_py.errors import AlreadyRegistered, InvalidArguments, RepositoryError
 from devclaw_py.model.journal import Intent
+from devclaw_py.model.pipeline import Provider
 from devclaw_py.model.project import Project
 from devclaw_py.operations.change_steps import CHANGE, answer
+from devclaw_py.operations.placing import placed
 from devclaw_py.operations.recovery import check_unanswered, project_held, settle
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
@@ -19,12 +21,15 @@ from devclaw_py.operations.steps import Call, begun
 from devclaw_py.rules.slug import check_name, slug
 
 
-def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
-    """Register ``wanted``; its slug is chosen here.
+def register(
+    app: App, call: Call, wanted: Project, *, provider: Provider | None = None, remote: str | None = None
+) -> dict[str, Any]:
+    """Register ``wanted``; its slug is chosen here, and where its issues live, unless ``provider`` says it.
 
     Raises:
         AlreadyRegistered: the group, the repository or the name has a project.
         RepositoryError: the repository cannot be used as it is.
+        ConfigError: its remotes do not say where its issues are.
         TrackerError: the tracker cannot be reached; nothing was registered.
     """
     check_name(wanted.name)
@@ -38,9 +43,11 @@ def register(app: App, call: Call, wanted: Project) -> dict[str, Any]:
         check_unanswered(app, wanted.group_id, call)
         _check_new(app, wanted)
         app.work.check(wanted)
+        wanted, why = placed(app, wanted, provider=provider, remote=remote)
+        _check_new_forge(app, wanted)
         taken = {project.slug for project in app.store.registry.all().values()}
         project = wanted.model_copy(update={"slug": slug(wanted.name, taken)})
-        return perform(app, REGISTER, _intent(app, call, project))
+        return perform(app, REGISTER, _intent(app, call, project, why))
 
 
 def _check_new(app: App, wanted: Project) -> None:
@@ -67,8 +74,18 @@ def _same_folder(project: Project, repo: Path) -> bool:
         return False
 
 
-def _intent(app: App, call: Call, project: Project) -> Intent:
-    payload = {"project": project.name, "entry": project.on_disk()}
+def _check_new_forge(app: App, wanted: Project) -> None:
+    """Two projects over one repository's issues would take each other's labels."""
+    for group_id, project in app.store.registry.all().items():
+        here, there = wanted.forge, project.forge
+        if here is not None and there is not None and (here.api, here.id) == (there.api, there.id):
+            raise AlreadyRegistered(
+                f"the issues of {here.path} on {here.host} already belong to {project.name} of group {group_id}"
+            )
+
+
+def _intent(app: App, call: Call, project: Project, why: str) -> Intent:
+    payload = {"project": project.name, "entry": project.on_disk(), "why": why}
     return begun(app, call, REGISTER, project.group_id, payload)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.text import plain
@@ -11,6 +12,7 @@ from devclaw_py.kernel.resources import role_text
 from devclaw_py.model.journal import Closing, Intent
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
+from devclaw_py.operations.placing import ASKED, NO_REMOTE
 from devclaw_py.operations.steps import Operation, Step, interrupted, never, telling
 from devclaw_py.rules import announce
 from devclaw_py.rules.labels import COLOURS
@@ -57,19 +59,25 @@ def _finish(app: App, intent: Intent) -> Closing:
     told = announce.registered(
         project.name, project.group_name or project.group_id, labels=len(State), roles_written=bool(written)
     )
-    facts = {
+    facts: dict[str, Any] = {
         "repo": project.repo,
         "baseBranch": project.base_branch,
         "deployBranch": project.deploy_branch,
         "deployUrl": project.deploy_url,
         "provider": project.provider.value,
     }
+    why = intent.payload.get("why", "")
+    if project.forge is not None:
+        facts["forge"] = {"host": project.forge.host, "path": project.forge.path, "remote": project.forge.remote}
+    if why not in (ASKED, NO_REMOTE):
+        told = told.noting(f"Issues: {where_issues_are(project)} ({why})")
     answer = {
         "success": True,
         "project": project.name,
         "slug": project.slug,
         "groupId": intent.group_id,
         **facts,
+        "providerReason": why,
         "autoChain": project.auto_chain,
         "integration": project.integration.value,
         "labelsCreated": len(State),
@@ -78,6 +86,11 @@ def _finish(app: App, intent: Intent) -> Closing:
     }
     row = telling(app, intent, "registered", told)
     return Closing(facts=facts, outbox=(row,), answer=answer)
+
+
+def where_issues_are(project: Project) -> str:
+    """Return in words where a project's issues live."""
+    return f"{project.forge.path} on {project.forge.host}" if project.forge is not None else "local"
 
 
 REGISTER = Operation(

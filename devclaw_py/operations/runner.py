@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError
+from devclaw_py.errors import DevClawError, NoCredentials
 from devclaw_py.model.journal import Attempt, Closing, Intent
 from devclaw_py.operations.metering import with_usage
 from devclaw_py.operations.steps import Operation, Waits, line
 from devclaw_py.state.flush import flush_lines
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 30, 600
+
+# In the payload of a parked intent: it waits for a call that has credentials, and for no time.
+LACKS = "lacksCredentials"
 
 
 def perform(app: App, operation: Operation, intent: Intent, attempt: Attempt | None = None) -> dict[str, Any]:
@@ -62,19 +65,18 @@ def _stop(app: App, operation: Operation, op: str, error: Exception) -> None:
     intent = app.store.journal.intent(op)
     if intent is None:
         return
-    reason = str(error) if isinstance(error, DevClawError) else f"{type(error).__name__} inside devclaw"
     try:
         onward = not intent.undoing and operation.committed(app, intent)
     except DevClawError as unknown:
-        _park(app, operation, intent, str(unknown))
+        _park(app, operation, intent, unknown)
         return
     if onward or intent.undoing:
-        _park(app, operation, intent, reason)
+        _park(app, operation, intent, error)
     else:
         code = error.code if isinstance(error, DevClawError) else "internal"
         _back(app, operation, intent.knowing(error=code))
     if onward and isinstance(error, DevClawError):
-        raise Waits(reason, hint=error.hint) from error
+        raise Waits(str(error), hint=error.hint) from error
 
 
 def _back(app: App, operation: Operation, intent: Intent) -> dict[str, Any]:
@@ -87,19 +89,20 @@ def _back(app: App, operation: Operation, intent: Intent) -> dict[str, Any]:
             try:
                 step.undo(app, intent)
             except DevClawError as error:
-                _park(app, operation, intent, str(error))
+                _park(app, operation, intent, error)
                 return {}
         intent = _mark(app, intent, phase=step.row - 1)
     return close(app, operation, intent, operation.undone(app, intent))
 
 
-def _park(app: App, operation: Operation, intent: Intent, reason: str) -> None:
+def _park(app: App, operation: Operation, intent: Intent, error: Exception) -> None:
+    reason = str(error) if isinstance(error, DevClawError) else f"{type(error).__name__} inside devclaw"
     wait_s = min(FIRST_WAIT_S * 2**intent.tries, LONGEST_WAIT_S)
     parked = intent.model_copy(
         update={
             "next_try": app.clock.now() + timedelta(seconds=wait_s),
             "tries": intent.tries + 1,
-            "payload": {**intent.payload, "waits": reason},
+            "payload": {**intent.payload, "waits": reason, LACKS: isinstance(error, NoCredentials)},
         }
     )
     app.store.journal.mark(parked)

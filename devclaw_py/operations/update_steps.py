@@ -70,12 +70,20 @@ def _sleep_again(app: App, intent: Intent) -> None:
 
 def _take(app: App, intent: Intent) -> Intent:
     tracker = tracker_of(app, intent)
+    swapped = _swapped(tracker, intent)
     with _issue_there(intent):
         for state in _takes(intent):
-            tracker.take(_number(intent), state)
+            if state is not swapped:
+                tracker.take(_number(intent), state)
         if intent.target is not None:
-            _check_nobody_else(intent, states_in(tracker.get(_number(intent)).labels))
+            found = states_in(tracker.get(_number(intent)).labels)
+            _check_nobody_else(intent, tuple(state for state in found if state is not swapped))
     return intent
+
+
+def _swapped(tracker: IssueProvider, intent: Intent) -> State | None:
+    """Return the label that goes in the same write in which the target comes, or None where each is a write."""
+    return next(iter(_takes(intent)), None) if tracker.swaps and intent.target is not None else None
 
 
 @contextmanager
@@ -109,18 +117,24 @@ def _give_back(app: App, intent: Intent) -> None:
 
 def _put_ours_back(tracker: IssueProvider, intent: Intent) -> None:
     found = states_in(tracker.get(_number(intent)).labels)
-    if all(state is intent.target for state in found):
+    swapped = _swapped(tracker, intent)
+    if all(state in (intent.target, swapped) for state in found):
         for state in _takes(intent):
-            tracker.put(_number(intent), state)
+            if state not in found:
+                tracker.put(_number(intent), state)
+    elif swapped is not None and swapped in found:
+        tracker.take(_number(intent), swapped)
     if intent.target is not None and intent.target in found:
         tracker.take(_number(intent), intent.target)
 
 
 def _put(app: App, intent: Intent) -> Intent:
     if intent.target is not None:
+        tracker, number = tracker_of(app, intent), _number(intent)
+        swapped = _swapped(tracker, intent)
         with _issue_there(intent):
-            found = states_in(tracker_of(app, intent).put(_number(intent), intent.target))
-        _check_nobody_else(intent, found)
+            left = tracker.swap(number, swapped, intent.target) if swapped else tracker.put(number, intent.target)
+        _check_nobody_else(intent, states_in(left))
     return intent
 
 

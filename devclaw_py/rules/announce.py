@@ -43,9 +43,10 @@ def completed(
     return Announcement(emoji=emoji, text=f"{role.upper()} {word} {_said(task, summary)} {then}", task=task)
 
 
-def pass_became_fail(task: TaskRef, summary: str, reason: str) -> Announcement:
-    """Tell that QA passed a task whose work cannot be merged, so it goes back."""
-    text = f"QA passed {_said(task, summary)} The work cannot be merged: {_sentence(reason)} Sent back to DEV."
+def pass_undone(task: TaskRef, summary: str, reason: str, result: Result = Result.FAIL) -> Announcement:
+    """Tell that QA passed a task whose work cannot be merged, and where it goes instead."""
+    then = RESULTS[result][2]
+    text = f"QA passed {_said(task, summary)} The work cannot be merged: {_sentence(reason)} {then}"
     return Announcement(emoji="🔀", text=text, task=task)
 
 
@@ -161,6 +162,11 @@ def health(findings: Sequence[Finding]) -> Announcement:
     ending = f", {mended} mended" if mended else ""
     text = f"{len(troubles)} {'finding' if len(troubles) == 1 else 'findings'}{ending}"
     return Announcement(emoji="🩺", text=text, notes=tuple(_finding(finding) for finding in troubles))
+
+
+def ended(tool: str, what: str) -> Announcement:
+    """Tell how a call ended that was answered before its end."""
+    return Announcement(emoji="⌛", text=f"{tool} ended: {_sentence(what)}")
 
 
 def recovered(task: TaskRef | None, what: str) -> Announcement:

@@ -52,12 +52,13 @@ class Place(Value):
 
 
 class Pickup(Value):
-    """A task to be given to a worker."""
+    """A task to be given to a worker; ``instead`` is true for another tier than a pickup would choose by itself."""
 
     group_id: str
     issue: int
     role: Role
     tier: Tier
+    instead: bool = False
 
 
 class Held(Value):
@@ -182,7 +183,8 @@ def _of_one(place: Place, now: datetime, limit: int) -> Iterator[Pickup | Held |
         else:
             seats[role] -= 1
             working.add(role)
-            yield Pickup(group_id=place.group_id, issue=each.number, role=role, tier=tier)
+            instead = tier is not each.tier
+            yield Pickup(group_id=place.group_id, issue=each.number, role=role, tier=tier, instead=instead)
 
 
 def _judged(place: Place, each: Queued, role: Role, now: datetime, limit: int) -> Held | GivenUp | None:

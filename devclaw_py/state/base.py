@@ -196,6 +196,10 @@ class Journal(Protocol):
         """Return unsent announcements, in the order they were queued."""
         ...
 
+    def announced(self, op: str) -> bool:
+        """Say whether an announcement of the operation was ever queued, sent by now or not."""
+        ...
+
     def queue(self, *rows: OutboxRow) -> None:
         """Queue announcements outside an operation's end; a known key is passed over."""
         ...

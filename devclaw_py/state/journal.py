@@ -163,6 +163,13 @@ class SqliteJournal:
         sql = "SELECT body FROM outbox WHERE sent IS NULL AND (?1 IS NULL OR group_id = ?1) ORDER BY seq"
         return self._list(OutboxRow, sql, group_id)
 
+    def announced(self, op: str) -> bool:
+        """Say whether an announcement of the operation was ever queued, sent by now or not."""
+        with self._database.reading() as connection:
+            # ";" follows ":", so this is every key that begins with "<op>:", found by the index of the keys.
+            sql = "SELECT 1 FROM outbox WHERE key > ? AND key < ? LIMIT 1"
+            return connection.execute(sql, (f"{op}:", f"{op};")).fetchone() is not None
+
     def queue(self, *rows: OutboxRow) -> None:
         """Queue announcements outside an operation's end; a known key is passed over."""
         with self._database.transaction() as connection:

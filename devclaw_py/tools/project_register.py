@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from devclaw_py.app import App
-from devclaw_py.errors import ConfigError
 from devclaw_py.model.pipeline import Integration, Provider, RoleExecution
 from devclaw_py.model.project import Project
 from devclaw_py.operations.registration import register
@@ -25,7 +24,16 @@ class Args(WritingArgs):
     group_name: Line = Field("", description="The chat group's display name.")
     deploy_branch: Line = Field("", description="Branch that is deployed; left out: the base branch.")
     deploy_url: Line = Field("", description="Where the deployed project can be seen.")
-    provider: Literal["auto", "local", "github", "gitlab"] = Field("auto", description="Where the issues live.")
+    provider: Literal["auto", "local", "github", "gitlab"] = Field(
+        "auto",
+        description="Where the issues live. auto: on the forge of the remote when there are credentials for it, "
+        "else locally; the answer says which and why.",
+    )
+    remote: FilledLine | None = Field(
+        None,
+        description="Git remote whose repository has the issues, such as upstream in a fork, or its whole address. "
+        "Needed when there are several and none is called origin.",
+    )
     auto_chain: bool = Field(False, description="Whether QA follows DEV, and a fix follows a failed test, by itself.")
     role_execution: RoleExecution = Field(
         RoleExecution.PARALLEL, description="Whether dev and qa may work at the same time."
@@ -36,10 +44,6 @@ class Args(WritingArgs):
 
 def project_register(app: App, call: Call, args: Args) -> Answer:
     """Register a repository for a chat group: check it, create the state labels, scaffold role texts."""
-    if args.provider in (Provider.GITHUB, Provider.GITLAB):
-        raise ConfigError(
-            f"provider {args.provider} was asked for, but this version keeps issues locally only", hint="use local"
-        )
     project = Project(
         group_id=args.group,
         name=args.name,
@@ -51,10 +55,10 @@ def project_register(app: App, call: Call, args: Args) -> Answer:
         auto_chain=args.auto_chain,
         role_execution=args.role_execution,
         integration=args.integration,
-        provider=Provider.LOCAL,
         channel=args.channel,
     )
-    return register(app, call, project)
+    provider = None if args.provider == "auto" else Provider(args.provider)
+    return register(app, call, project, provider=provider, remote=args.remote)
 
 
 TOOL = Tool("project_register", Args, project_register)

@@ -18,6 +18,11 @@ class IssueProvider(Protocol):
     Methods that name an issue raise `UnknownTask` when there is none of that number.
     """
 
+    @property
+    def swaps(self) -> bool:
+        """Whether `swap` changes two labels in one write; where it does not, `take` is the compare-and-set."""
+        ...
+
     def where(self) -> str:
         """Return the tracker's name for messages, such as ``the local tracker of shop``."""
         ...
@@ -51,6 +56,13 @@ class IssueProvider(Protocol):
 
     def put(self, number: int, label: str) -> frozenset[str]:
         """Add one label, keep the others, and return the full set afterwards."""
+        ...
+
+    def swap(self, number: int, source: str, target: str) -> frozenset[str]:
+        """Take ``source`` off and add ``target`` in one write, keep the others, and return the full set afterwards.
+
+        Nobody is told whether ``source`` was there, so it is read before. Only asked of a tracker that `swaps`.
+        """
         ...
 
     def comment(self, number: int, body: str) -> Comment:

@@ -77,6 +77,11 @@ class FaultyTracker(Faults):
         super().__init__(TrackerUnavailable)
         self.inner = inner
 
+    @property
+    def swaps(self) -> bool:
+        """Whether the inner tracker swaps; this never fails."""
+        return self.inner.swaps
+
     def where(self) -> str:
         """Return the inner tracker's name; this never fails."""
         return self.inner.where()
@@ -108,6 +113,10 @@ class FaultyTracker(Faults):
     def put(self, number: int, label: str) -> frozenset[str]:
         """Add one label."""
         return self.around("put", lambda: self.inner.put(number, label))
+
+    def swap(self, number: int, source: str, target: str) -> frozenset[str]:
+        """Take one label off and add another."""
+        return self.around("swap", lambda: self.inner.swap(number, source, target))
 
     def comment(self, number: int, body: str) -> Comment:
         """Add a comment."""

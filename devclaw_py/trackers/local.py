@@ -35,6 +35,11 @@ class LocalTracker:
         self._name, self._clock, self._actor = name, clock, actor
         self._issues = IssueFolder(folder, where=self.where(), clock=clock, timeout_s=timeout_s, actor=actor)
 
+    @property
+    def swaps(self) -> bool:
+        """False: a move is two changes of the file, of which the first says who was first."""
+        return False
+
     def where(self) -> str:
         """Return the tracker's name for messages."""
         return f"the local tracker of {self._name}"
@@ -94,6 +99,11 @@ class LocalTracker:
 
         file, change = self._issues.change(number, more)
         return frozenset(file.labels if change is None else change.labels)
+
+    def swap(self, number: int, source: str, target: str) -> frozenset[str]:
+        """Take one label off and add another: two changes here."""
+        self.take(number, source)
+        return self.put(number, target)
 
     def comment(self, number: int, body: str) -> Comment:
         """Add a comment."""

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -163,9 +163,11 @@ def _writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def pulse(folder: Path) -> str:
-    """Return a sum over names, sizes and times of the folder's files, temporary ones apart. Raises `OSError`."""
-    with os.scandir(folder) as entries:
-        found = sorted((each.name, each.stat()) for each in entries if not each.name.startswith("."))
-    told = repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in found])
-    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
+def pulse(folder: Path, names: Iterable[str]) -> str:
+    """Return a sum over names, sizes and times of the files, temporary ones apart; one that is gone is left out."""
+    told = []
+    for name in sorted(names):
+        with suppress(FileNotFoundError):
+            found = (folder / name).stat()
+            told += [] if name.startswith(".") else [(name, found.st_mtime_ns, found.st_size)]
+    return hashlib.sha256(repr(told).encode("utf-8", "surrogateescape")).hexdigest()

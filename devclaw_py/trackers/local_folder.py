@@ -101,10 +101,7 @@ class IssueFolder:
 
     def pulse(self) -> str:
         """Return a sum over names, sizes and times of the issues' files, without reading any."""
-        try:
-            return files.pulse(self.folder)
-        except OSError as error:
-            raise self._no_folder(error) from error
+        return files.pulse(self.folder, self.names())
 
     def numbers(self) -> list[int]:
         """Return the numbers of all issues, lowest first; editors' droppings are none."""

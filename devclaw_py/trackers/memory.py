@@ -25,16 +25,20 @@ class _Issue:
 class MemoryTracker:
     """An `IssueProvider` that forgets. Threads may share it. ``colours`` are the labels that were ensured.
 
-    The methods `seed`, `human_...` and `delete` are what people do in a tracker; the others are devclaw's.
+    With ``swaps`` a move is one write, as on GitLab. The methods `seed`, `human_...` and `delete` are what people do in
+    a tracker; the others are devclaw's.
     """
 
-    def __init__(self, name: str = "memory", *, clock: Clock | None = None, actor: str = "devclaw") -> None:
+    def __init__(
+        self, name: str = "memory", *, clock: Clock | None = None, actor: str = "devclaw", swaps: bool = False
+    ) -> None:
         self._name, self._clock, self._actor = name, clock or SystemClock(), actor
         self._issues: dict[int, _Issue] = {}
         self._highest = 0
         self._changes = 0
         self._lock = RLock()
         self.colours: dict[str, str] = {}
+        self.swaps = swaps
 
     def where(self) -> str:
         """Return the tracker's name for messages."""
@@ -73,6 +77,13 @@ class MemoryTracker:
     def put(self, number: int, label: str) -> frozenset[str]:
         """Add one label, keep the others, and return the full set afterwards."""
         return self._label(number, label, added=True, actor=self._actor)
+
+    def swap(self, number: int, source: str, target: str) -> frozenset[str]:
+        """Take one label off and add another, and return the full set afterwards."""
+        with self._lock:
+            # The order of GitLab's history: what is added comes before what is taken off in the same write.
+            self._label(number, target, added=True, actor=self._actor)
+            return self._label(number, source, added=False, actor=self._actor)
 
     def comment(self, number: int, body: str) -> Comment:
         """Add a comment.

@@ -2,6 +2,9 @@
 
 There is no transaction: a human may act between any two requests. So `take` is the compare-and-set, every answer's
 full label list is looked at, and where another state label turns up ours is withdrawn and theirs stays.
+
+Where the tracker `swaps` there is no compare-and-set, and no moment without a state either: `take` looks whether the
+source stands alone and leaves it, `put` takes it off and adds the target in one write.
 """
 
 from __future__ import annotations
@@ -34,19 +37,34 @@ class Moved(Conflict):
 
 
 def take(tracker: IssueProvider, number: int, source: State) -> None:
-    """Take ``source`` off. Of all who try at once one succeeds.
+    """Take ``source`` off. Of all who try at once one succeeds; where the tracker swaps all do whom no lock parts.
 
     Raises:
         Moved: it was not there, or another state label is there as well; nothing of ours is left behind.
     """
+    if tracker.swaps:
+        _look(tracker, number, source)
+        return
     left = tracker.take(number, source)
     found = _now(tracker, number) if left is None else states_in(left)
     if left is None or found:
         raise Moved(number, source, found)
 
 
-def put(tracker: IssueProvider, number: int, target: State) -> None:
-    """Put ``target`` on an issue that carries no state label.
+def give_back(tracker: IssueProvider, number: int, source: State) -> None:
+    """Put ``source`` back after a `take`, while what comes in between has to wait.
+
+    Raises:
+        Moved: somebody else has moved the issue; theirs stays.
+    """
+    if tracker.swaps:
+        _look(tracker, number, source)
+    else:
+        put(tracker, number, target=source)
+
+
+def put(tracker: IssueProvider, number: int, target: State, *, source: State | None = None) -> None:
+    """Put ``target`` on an issue that carries no state label, but ``source`` where that was looked at by `take`.
 
     Raises:
         Moved: another state label is there; it stays and ``target`` does not.
@@ -54,7 +72,11 @@ def put(tracker: IssueProvider, number: int, target: State) -> None:
     """
     others: tuple[State, ...] = ()
     for _ in range(PUT_TRIES):
-        found = states_in(tracker.put(number, target))
+        if source is not None and tracker.swaps:
+            found = states_in(tracker.swap(number, source, target))
+            source = None  # one that is there afterwards is somebody else's
+        else:
+            found = states_in(tracker.put(number, target))
         if target not in found:
             raise _ignored(tracker, number, target)
         others = tuple(state for state in found if state is not target)
@@ -71,10 +93,14 @@ def put(tracker: IssueProvider, number: int, target: State) -> None:
 def taken(tracker: IssueProvider, number: int, source: State, *, since: datetime) -> bool:
     """Whether a `take` of ours, begun at ``since``, happened. Recovery asks this of an operation that was cut off.
 
+    Where the tracker swaps there was only a look, which is to be had again.
+
     Raises:
         Moved: another state label is there, or a human took ``source`` off.
         TrackerUnavailable: the tracker's history is behind its labels.
     """
+    if tracker.swaps:
+        return False
     found = _now(tracker, number)
     if any(state is not source for state in found):
         raise Moved(number, source, found)
@@ -90,9 +116,16 @@ def taken(tracker: IssueProvider, number: int, source: State, *, since: datetime
     return True
 
 
-def put_happened(tracker: IssueProvider, number: int, target: State) -> bool:
-    """Whether ``target`` is on the issue. What stands beside it is for `put_back` or `mend`."""
-    return target in _now(tracker, number)
+def put_happened(tracker: IssueProvider, number: int, *, source: State, target: State, since: datetime) -> bool:
+    """Whether a `put` begun at ``since`` happened: ``target`` is on the issue.
+
+    What stands beside it is for `put_back` or `mend`; but a target beside the source that is to be swapped for it is
+    ours only by the issue's history: else somebody added it, and the source has to go yet.
+    """
+    found = _now(tracker, number)
+    if tracker.swaps and source in found:
+        return target in found and _put_by_us(tracker.label_events(number), target, since)
+    return target in found
 
 
 def put_back(tracker: IssueProvider, number: int, *, source: State, target: State, since: datetime) -> State | None:
@@ -103,6 +136,8 @@ def put_back(tracker: IssueProvider, number: int, *, source: State, target: Stat
     events = tracker.label_events(number)
     found = _now(tracker, number)
     withdrew = target in found and _put_by_us(events, target, since)
+    if withdrew and tracker.swaps and found == (target,):
+        return _swapped_back(tracker, number, source, target)
     if withdrew:
         left = tracker.take(number, target)
         found = _now(tracker, number) if left is None else states_in(left)
@@ -151,6 +186,33 @@ def mend(tracker: IssueProvider, number: int, keep: State) -> State:
     if theirs or keep not in found:
         raise Moved(number, keep, theirs)
     return keep
+
+
+def _look(tracker: IssueProvider, number: int, source: State) -> None:
+    """See that ``source`` is the one state label; beside somebody else's it is taken off, and theirs stays.
+
+    Raises:
+        Moved: it is not there, or was not alone.
+    """
+    found = _now(tracker, number)
+    if found == (source,):
+        return
+    if source in found:
+        left = tracker.take(number, source)
+        found = _now(tracker, number) if left is None else states_in(left)
+        if left is not None and not found:
+            # Theirs went while ours was taken off: nobody's label is left.
+            put(tracker, number, source)
+            return
+    raise Moved(number, source, found)
+
+
+def _swapped_back(tracker: IssueProvider, number: int, source: State, target: State) -> State | None:
+    try:
+        put(tracker, number, source, source=target)
+    except Moved as moved:
+        return moved.found[0] if moved.found else None
+    return source
 
 
 def _off(tracker: IssueProvider, number: int, state: State) -> tuple[State, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 FITTING_END, FITTING_ROOM = 1000, 100
@@ -24,24 +23,6 @@ def one_line(title: str) -> str:
 def well_formed(text: str) -> str:
     """Return ``text`` with lone surrogates, which no UTF-8 file can hold, as escapes; all else as it is."""
     return text.encode(errors="backslashreplace").decode()
-
-
-CLOSING = re.compile(
-    r"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)(\s*:?\s+)"
-    r"(?=(?:[\w.-]+(?:/[\w.-]+)+)?#\d|https?://|GH-\d)",
-    re.IGNORECASE,
-)
-
-
-def without_closing(text: str) -> str:
-    """Return a request's title or text with the words that let a forge close an issue at the merge taken apart.
-
-    The pipeline closes issues itself, when their state says so.
-
-    >>> without_closing("Fixes #7 and closes acme/shop#8")
-    'Fixes what is in #7 and closes what is in acme/shop#8'
-    """
-    return CLOSING.sub(r"\1 what is in ", text)
 
 
 def fitting(text: str, limit: int) -> str:

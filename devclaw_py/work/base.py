@@ -5,6 +5,7 @@ Adapters: `work.git` and `work.memory`. Nothing here ever deletes a commit or ov
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -103,6 +104,16 @@ class MergePlan(Value):
     reason: str = ""
 
 
+class Remotes(Value):
+    """The remotes of a repository: the address of each as git would fetch from it, secrets and all.
+
+    ``tracked`` is the remote that the branch of the main checkout follows.
+    """
+
+    addresses: Mapping[str, str]
+    tracked: str | None = None
+
+
 class Work(Protocol):
     """All git of one machine. Every method raises `RepositoryError` when git refuses or cannot answer."""
 
@@ -150,11 +161,27 @@ class Work(Protocol):
         """Fetch and plain push of the branch where there is a remote; warn of no commits or a dirty worktree."""
         ...
 
+    def push(self, project: Project, *, branch: str) -> Kept:
+        """Fetch and plain push of the branch, without a look at any desk; a refusal is a warning."""
+        ...
+
+    def follow(self, project: Project) -> str:
+        """Fetch the base branch and fast-forward to it as `publish` does; say why not, or an empty text."""
+        ...
+
+    def remotes(self, project: Project) -> Remotes:
+        """Return the repository's remotes."""
+        ...
+
     def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge of ``tested`` into the base branch without touching any ref or checkout.
 
         ``at`` is the merge commit's date: the same plan made again after a crash is the same commit.
         """
+        ...
+
+    def unmergeable(self, project: Project, *, branch: str, tested: str) -> MergePlan | None:
+        """Return a plan of kind NOTHING or NEWER, as `plan_merge` would; None where there is something to merge."""
         ...
 
     def publish(self, project: Project, plan: MergePlan) -> None:

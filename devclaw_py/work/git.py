@@ -12,11 +12,10 @@ from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.settings import TimeoutSettings
 from devclaw_py.rules.slug import slug
-from devclaw_py.work import desks, doctor
-from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared, desk_name
+from devclaw_py.work import desks, doctor, keep
+from devclaw_py.work.base import Desk, Kept, MergePlan, Prepared, Remotes, desk_name
 from devclaw_py.work.command import Git
 from devclaw_py.work.desks import Desks
-from devclaw_py.work.keep import keep
 from devclaw_py.work.merge import Merger
 from devclaw_py.work.repo import REMOTE, Repo, open_repo
 
@@ -65,11 +64,27 @@ class GitWork:
 
     def keep(self, project: Project, desk: Desk, *, branch: str) -> Kept:
         """Push the branch where there is a remote; see the port."""
-        return keep(self._repo(project), desk.worktree, branch)
+        return keep.keep(self._repo(project), desk.worktree, branch, remote=_remote(project))
+
+    def push(self, project: Project, *, branch: str) -> Kept:
+        """Push the branch where there is a remote; see the port."""
+        return keep.push(self._repo(project), branch, remote=_remote(project))
+
+    def follow(self, project: Project) -> str:
+        """Bring the base branch to where the remote has it; see the port."""
+        return keep.follow(self._repo(project), remote=_remote(project))
+
+    def remotes(self, project: Project) -> Remotes:
+        """Return the repository's remotes; see the port."""
+        return keep.remotes(self._repo(project))
 
     def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge aside; see the port."""
         return Merger(self._repo(project)).plan(branch=branch, tested=tested, message=message, at=at)
+
+    def unmergeable(self, project: Project, *, branch: str, tested: str) -> MergePlan | None:
+        """Return why there is nothing to merge, or what is newer; see the port."""
+        return Merger(self._repo(project)).unmergeable(branch=branch, tested=tested)
 
     def publish(self, project: Project, plan: MergePlan) -> None:
         """Move the base branch; see the port."""
@@ -95,6 +110,11 @@ class GitWork:
 
     def _desks(self, project: Project) -> Desks:
         return Desks(self._repo(project), self.clock)
+
+
+def _remote(project: Project) -> str | None:
+    """Return the remote that named the project's forge: there are its requests, so there its branches belong."""
+    return project.forge.remote if project.forge is not None else None
 
 
 def _existing(repo: Repo, issue: int) -> str | None:

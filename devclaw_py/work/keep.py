@@ -1,13 +1,15 @@
-"""Keeping a dev's work when it says done: fetch and plain push."""
+"""What goes over the wire: a dev's work is fetched and plainly pushed, the base branch follows the remote's."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from devclaw_py.errors import RepositoryError
 from devclaw_py.kernel.proc import Done
 from devclaw_py.work import status
-from devclaw_py.work.base import Kept
+from devclaw_py.work.base import Kept, MergeKind, MergePlan, Remotes
 from devclaw_py.work.command import first_line, later
+from devclaw_py.work.merge import Merger
 from devclaw_py.work.repo import REMOTE, Repo, Tree
 
 SHOWN = 5
@@ -16,21 +18,64 @@ SHOWN = 5
 FATAL = 128
 
 
-def keep(repo: Repo, desk: Path, branch: str) -> Kept:
+def keep(repo: Repo, desk: Path, branch: str, *, remote: str | None = None) -> Kept:
     """Push the branch where there is a remote and say what is odd about it; see the port."""
+    commit = repo.head(branch)
+    warnings = () if commit is None else _warnings(repo, desk, branch, commit)
+    pushed = push(repo, branch, remote=remote)
+    return pushed.model_copy(update={"warnings": (*warnings, *pushed.warnings)})
+
+
+def push(repo: Repo, branch: str, *, remote: str | None = None) -> Kept:
+    """Push the branch to ``remote``, else to its own one, else to origin; see the port."""
     commit = repo.head(branch)
     if commit is None:
         return Kept(commit=None, warnings=(f"the branch {branch} does not exist; there is no work to keep",))
-
-    warnings = _warnings(repo, desk, branch, commit)
-    remote = _remote(repo, branch)
+    remote = _remote(repo, branch, remote)
     if remote is None:
-        return Kept(commit=commit, warnings=warnings)
+        return Kept(commit=commit)
     _talk(repo, "fetch", "--quiet", "--no-recurse-submodules", remote)
     done = _talk(repo, "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, _refspec(branch))
     if done.code:
-        return Kept(commit=commit, warnings=(*warnings, _refusal(done, branch, remote)))
-    return Kept(commit=commit, pushed=True, warnings=warnings)
+        return Kept(commit=commit, warnings=(_refusal(done, branch, remote),))
+    return Kept(commit=commit, pushed=True)
+
+
+def follow(repo: Repo, *, remote: str | None = None) -> str:
+    """Bring the base branch to where the remote has it, forward only; see the port."""
+    name = repo.base_branch
+    remote = _remote(repo, name, remote)
+    if remote is None:
+        return ""
+    _talk(repo, "fetch", "--quiet", "--no-recurse-submodules", remote)
+    here, there = repo.head(name), repo.commit(f"refs/remotes/{remote}/{name}")
+    if here is None or there is None or repo.contains(here, there):
+        return ""
+    if not repo.contains(there, here):
+        return f"{name} has commits that {remote} does not have, so it was not brought forward; push or move them"
+    merger = Merger(repo)
+    waits = merger.waiting(here, there)
+    if waits is not None:
+        return f"{name} was not brought forward: {waits.reason}"
+    try:
+        merger.publish(MergePlan(kind=MergeKind.CLEAN, base=here, commit=there))
+    except RepositoryError as error:
+        return f"{name} was not brought forward: {error}"
+    return ""
+
+
+def remotes(repo: Repo) -> Remotes:
+    """Return the repository's remotes; see the port."""
+    names = repo.run("remote", asked="list the remotes").out.split()
+    # get-url, not the configuration: it applies url.<base>.insteadOf.
+    found = {name: repo.run("remote", "get-url", name, asked=f"read the address of {name}").out for name in names}
+    head = repo.run("symbolic-ref", "--short", "-q", "HEAD", asked="read the branch", codes=(0, 1)).out.strip()
+    asked = f"ask which remote {head} follows"
+    tracked = (
+        repo.run("config", "--get", f"branch.{head}.remote", asked=asked, codes=(0, 1)).out.strip() if head else ""
+    )
+    known = tracked if tracked in found else None
+    return Remotes(addresses={name: address.strip() for name, address in found.items()}, tracked=known)
 
 
 def _refspec(branch: str) -> str:
@@ -55,12 +100,16 @@ def _desk_warnings(repo: Repo, tree: Tree, branch: str) -> list[str]:
     return found
 
 
-def _remote(repo: Repo, branch: str) -> str | None:
-    """Return the branch's own remote, else origin, else None."""
+def _remote(repo: Repo, branch: str, wanted: str | None) -> str | None:
+    """Return the wanted remote, else the branch's own one, else origin, else None."""
     known = repo.run("remote", asked="list the remotes").out.split()
+    return next((name for name in (wanted, _own(repo, branch), REMOTE) if name in known), None)
+
+
+def _own(repo: Repo, branch: str) -> str:
+    """Return the remote that a branch is set to follow, or an empty text."""
     asked = f"ask where {branch} is pushed"
-    own = repo.run("config", "--get", f"branch.{branch}.remote", asked=asked, codes=(0, 1)).out.strip()
-    return next((name for name in (own, REMOTE) if name in known), None)
+    return repo.run("config", "--get", f"branch.{branch}.remote", asked=asked, codes=(0, 1)).out.strip()
 
 
 def _talk(repo: Repo, *args: str) -> Done:

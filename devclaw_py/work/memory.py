@@ -17,7 +17,7 @@ from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.pipeline import Role, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.rules.slug import slug
-from devclaw_py.work.base import Desk, Kept, MergeKind, MergePlan, Prepared, Rescue, desk_name
+from devclaw_py.work.base import Desk, Kept, MergeKind, MergePlan, Prepared, Remotes, Rescue, desk_name
 from devclaw_py.work.command import later
 
 FIRST = hashlib.sha1(b"commit 1", usedforsecurity=False).hexdigest()
@@ -38,6 +38,7 @@ class MemoryRepo:
     conflicts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     waiting: str = ""
     remote: dict[str, str] | None = None
+    addresses: dict[str, str] = field(default_factory=dict)
     refusal: str = ""
     broken: str = ""
     rescues: list[Rescue] = field(default_factory=list)
@@ -154,25 +155,60 @@ class MemoryWork:
         warnings = [] if not repo.contains(repo.base[-1], commit) else [f"{branch} has no commit over the base branch"]
         if desk.worktree in repo.unsaved:
             warnings.append(f"the desk {desk.worktree} has uncommitted changes: {repo.unsaved[desk.worktree]}")
-        if repo.remote is None or repo.refusal:
-            warnings += [f"{branch} was not pushed: {repo.refusal}"] if repo.refusal else []
-            return Kept(commit=commit, warnings=tuple(warnings))
+        pushed = self.push(project, branch=branch)
+        return pushed.model_copy(update={"warnings": (*warnings, *pushed.warnings)})
+
+    def push(self, project: Project, *, branch: str) -> Kept:
+        """Push to the pretended remote, which refuses what `MemoryRepo` says or what it would lose."""
+        repo = self._open(project)
+        commit = repo.branches.get(branch)
+        if commit is None:
+            return Kept(commit=None, warnings=(f"the branch {branch} does not exist; there is no work to keep",))
+        if repo.remote is None:
+            return Kept(commit=commit)
+        there = repo.remote.get(branch)
+        refusal = repo.refusal or ("non-fast-forward" if there and not repo.contains(commit, there) else "")
+        if refusal:
+            return Kept(commit=commit, warnings=(f"{branch} was not pushed: {refusal}",))
         repo.remote[branch] = commit
-        return Kept(commit=commit, pushed=True, warnings=tuple(warnings))
+        return Kept(commit=commit, pushed=True)
+
+    def follow(self, project: Project) -> str:
+        """Let the base branch follow the pretended remote, forward only."""
+        repo = self._open(project)
+        there = (repo.remote or {}).get(project.base_branch)
+        if there is None or repo.contains(repo.base[-1], there):
+            return ""
+        if repo.waiting or not repo.contains(there, repo.base[-1]):
+            return f"{project.base_branch} was not brought forward: {repo.waiting or 'it has commits of its own'}"
+        repo.base.append(there)
+        return ""
+
+    def remotes(self, project: Project) -> Remotes:
+        """Return the addresses that a test gave the repository."""
+        return Remotes(addresses=self._open(project).addresses)
 
     def plan_merge(self, project: Project, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Return the plan that the repository's scripted fields ask for."""
+        repo, odd = self._open(project), self.unmergeable(project, branch=branch, tested=tested)
+        base = repo.base[-1]
+        if odd is not None:
+            return odd
+        if paths := repo.conflicts.get(branch):
+            return MergePlan(kind=MergeKind.CONFLICT, base=base, paths=paths, reason=f"conflicts in {', '.join(paths)}")
+        if repo.waiting:
+            return MergePlan(kind=MergeKind.WAITING, base=base, reason=repo.waiting)
+        return MergePlan(kind=MergeKind.CLEAN, base=base, commit=repo.record(base, tested))
+
+    def unmergeable(self, project: Project, *, branch: str, tested: str) -> MergePlan | None:
+        """Return why there is nothing to merge, or what is newer."""
         repo = self._open(project)
         base, head = repo.base[-1], repo.branches.get(branch, tested)
         if repo.contains(base, head) and repo.contains(base, tested):
             return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"{branch} has no commit over the base branch")
         if head != tested:
             return MergePlan(kind=MergeKind.NEWER, base=base, reason=_newer(repo, branch, tested))
-        if paths := repo.conflicts.get(branch):
-            return MergePlan(kind=MergeKind.CONFLICT, base=base, paths=paths, reason=f"conflicts in {', '.join(paths)}")
-        if repo.waiting:
-            return MergePlan(kind=MergeKind.WAITING, base=base, reason=repo.waiting)
-        return MergePlan(kind=MergeKind.CLEAN, base=base, commit=repo.record(base, tested))
+        return None
 
     def publish(self, project: Project, plan: MergePlan) -> None:
         """Move the base branch; a second time changes nothing."""

@@ -39,6 +39,11 @@ class Merger:
     def plan(self, *, branch: str, tested: str, message: str, at: datetime) -> MergePlan:
         """Compute the merge of the tested commit; see the port."""
         base, commit = self.repo.base(), self.repo.commit(tested)
+        return self.unmergeable(branch=branch, tested=tested) or self._merge(base, str(commit), message, at)
+
+    def unmergeable(self, *, branch: str, tested: str) -> MergePlan | None:
+        """Return why there is nothing to merge, or what is newer; see the port."""
+        base, commit = self.repo.base(), self.repo.commit(tested)
         # A branch that somebody deleted after the test began does not take the tested commit with it: its only name
         # is the tester's checkout by then, and a pass without it would leave the work to be collected as garbage.
         head = self.repo.head(branch) or commit
@@ -48,7 +53,7 @@ class Merger:
             return MergePlan(kind=MergeKind.NOTHING, base=base, reason=f"{branch} has no commit over the base branch")
         if head != commit:
             return MergePlan(kind=MergeKind.NEWER, base=base, reason=self._newer(branch, head, commit))
-        return self._merge(base, commit, message, at)
+        return None
 
     def publish(self, plan: MergePlan) -> None:
         """Move the base branch from the plan's base to its commit; see the port."""
@@ -98,9 +103,9 @@ class Merger:
             return MergePlan(kind=MergeKind.CONFLICT, base=base, paths=found, reason=f"conflicts in {', '.join(found)}")
 
         commit = identity.commit_tree(self.repo, tree, [base, tested], message, at=at)
-        return self._waiting(base, commit) or MergePlan(kind=MergeKind.CLEAN, base=base, commit=commit)
+        return self.waiting(base, commit) or MergePlan(kind=MergeKind.CLEAN, base=base, commit=commit)
 
-    def _waiting(self, base: str, commit: str) -> MergePlan | None:
+    def waiting(self, base: str, commit: str) -> MergePlan | None:
         """Return why the checkout of the base branch could not follow."""
         stands = self._standing()
         if len(stands) > 1:

@@ -13,6 +13,7 @@ from devclaw_py.trackers.faulty import FaultyRequests
 from devclaw_py.trackers.memory_requests import MemoryRequests
 from devclaw_py.trackers.requests import NotMerged, RequestProvider
 from tests.forge.emulated import GitHub
+from tests.forge.gitlab_hands import GitLab
 
 
 class Yard(Protocol):
@@ -57,10 +58,17 @@ class GitHubYard:
         self.commit, self.close = github.commit, github.close
 
 
+class GitLabYard:
+    def __init__(self, gitlab: GitLab) -> None:
+        self.requests: RequestProvider = gitlab.requests()
+        self.commit, self.close = gitlab.commit, gitlab.close
+
+
 YARDS: dict[str, Callable[[pytest.FixtureRequest], Yard]] = {
     "memory": lambda _: MemoryYard(),
     "faulty": lambda _: FaultyYard(),
     "github": lambda request: GitHubYard(request.getfixturevalue("github")),
+    "gitlab": lambda request: GitLabYard(request.getfixturevalue("gitlab")),
 }
 
 BRANCH = "devclaw/7-fix-the-login"

@@ -457,6 +457,15 @@ class TestTheRest:
         store.journal.drop_wish(wish())
         assert store.journal.wishes() == []
 
+    def test_an_operation_is_announced_from_its_first_row_on_also_when_that_is_sent(self, store: Store) -> None:
+        assert not store.journal.announced("op")
+
+        store.journal.queue(row("op:complete"), row("opening:created"))
+        store.journal.save_outbox(row("op:complete").model_copy(update={"sent": NOW}))
+
+        assert store.journal.announced("op")
+        assert not store.journal.announced("o")
+
     def test_the_outbox_keeps_the_order_of_queueing_for_each_group(self, store: Store) -> None:
         store.journal.queue(row("b"), row("a"), row("x", "-2"))
         assert [found.key for found in store.journal.outbox(GROUP)] == ["b", "a"]

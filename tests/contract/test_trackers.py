@@ -19,6 +19,7 @@ from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.local import LocalTracker
 from devclaw_py.trackers.memory import MemoryTracker
 from tests.forge.emulated import GitHub
+from tests.forge.gitlab_hands import GitLab
 
 
 def local(folder: Path) -> LocalTracker:
@@ -28,11 +29,13 @@ def local(folder: Path) -> LocalTracker:
 TRACKERS: dict[str, Callable[[Path], IssueProvider]] = {
     "local": local,
     "memory": lambda _: MemoryTracker("shop"),
+    "memory that swaps": lambda _: MemoryTracker("shop", swaps=True),
     "faulty": lambda folder: FaultyTracker(local(folder)),
 }
 
 FORGES: dict[str, Callable[[pytest.FixtureRequest], IssueProvider]] = {
     "github": lambda request: cast(GitHub, request.getfixturevalue("github")).tracker(),
+    "gitlab": lambda request: cast(GitLab, request.getfixturevalue("gitlab")).tracker(),
 }
 
 LABELS = {state.value: colour for state, colour in COLOURS.items()}
@@ -209,6 +212,21 @@ def test_foreign_labels_survive_a_move(tracker: IssueProvider, label: str) -> No
     assert set(tracker.get(number).labels) == {label, "Doing"}
 
 
+def test_a_swap_changes_two_labels_and_answers_the_full_set(tracker: IssueProvider, issue: int) -> None:
+    assert tracker.swap(issue, "To Do", "Doing") == {"bug", "Doing"}
+    assert set(tracker.get(issue).labels) == {"bug", "Doing"}
+
+
+def test_a_swap_takes_its_source_off_in_any_case(tracker: IssueProvider) -> None:
+    number = tracker.create("An issue", "", labels=["to do"]).number
+
+    assert tracker.swap(number, "To Do", "Doing") == {"Doing"}
+
+
+def test_a_swap_does_not_ask_whether_its_source_is_there(tracker: IssueProvider, issue: int) -> None:
+    assert tracker.swap(issue, "Testing", "Doing") == {"To Do", "bug", "Doing"}
+
+
 def test_a_label_is_taken_in_any_case(tracker: IssueProvider, issue: int) -> None:
     assert tracker.take(issue, "to do") == frozenset({"bug"})
 
@@ -294,6 +312,7 @@ ASKED: dict[str, Callable[[IssueProvider], object]] = {
     "get": lambda tracker: tracker.get(ABSENT),
     "take": lambda tracker: tracker.take(ABSENT, "To Do"),
     "put": lambda tracker: tracker.put(ABSENT, "To Do"),
+    "swap": lambda tracker: tracker.swap(ABSENT, "To Do", "Doing"),
     "comment": lambda tracker: tracker.comment(ABSENT, "x"),
     "comments": lambda tracker: tracker.comments(ABSENT),
     "close": lambda tracker: tracker.close(ABSENT),

@@ -10,11 +10,14 @@ from devclaw_py import catalogue
 from devclaw_py.errors import DevClawError
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
+from devclaw_py.model.pipeline import State
+from devclaw_py.model.request import RequestState
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.recovery import settle
 from devclaw_py.operations.removal import remove_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.operations.wishes import carry_out, new_op
+from devclaw_py.rules.labels import states_in
 from devclaw_py.state.files import FilesStore
 from devclaw_py.state.flush import flush_lines
 from tests.conftest import GROUP, Office
@@ -65,6 +68,16 @@ def _counted_dev(office: Office) -> None:
 def _tested(office: Office) -> None:
     _working_dev(office)
     office.done("task_complete", role="dev", result="done", summary="made")
+
+
+def _forge_dev(office: Office) -> None:
+    office.on_forge()
+    _working_dev(office)
+
+
+def _forge_qa(office: Office) -> None:
+    office.on_forge()
+    _working_qa(office)
 
 
 def _chained_qa(office: Office) -> None:
@@ -129,6 +142,8 @@ CASES: dict[str, Case] = {
     "pass": Case("complete", _working_qa, _report("qa", "pass")),
     "fail": Case("complete", _working_qa, _report("qa", "fail")),
     "chained-fail": Case("complete", _chained_qa, _report("qa", "fail")),
+    "forge-done": Case("complete", _forge_dev, _report("dev", "done")),
+    "forge-pass": Case("complete", _forge_qa, _report("qa", "pass")),
     "create": Case("create", lambda office: None, lambda office: office.call("task_create", title="New", label="Done")),
     "create-pickup": Case(
         "create", lambda office: None, lambda office: office.call("task_create", title="New", pickup=True)
@@ -181,7 +196,7 @@ def recover(office: Office) -> None:
 
 def violations(office: Office) -> list[str]:
     store = office.app.store
-    return broken(
+    return _requests_broken(office) + broken(
         group=GROUP,
         registry=office.app.workspace / "memory" / "projects.json",
         tasks=office.tracker.list_all(),
@@ -191,3 +206,19 @@ def violations(office: Office) -> list[str]:
         accepted=office.agent.received,
         tools=catalogue.TOOLS,
     )
+
+
+def _requests_broken(office: Office) -> list[str]:
+    """Return what does not hold of the requests on a forge: one a branch, merged where the task is Done."""
+    if office.requests is None:
+        return []
+    task, wrong = office.tracker.get(1), []
+    request = office.requests.find("devclaw/1-add-a-footer")
+    if request is not None and request.number != 1:
+        wrong.append(f"request #{request.number} was opened beside another")
+    merged = request is not None and request.state is RequestState.MERGED
+    if merged is not (State.DONE in states_in(task.labels)):
+        wrong.append(f"#1 has {task.labels}, its request is {request}")
+    if State.TO_TEST in states_in(task.labels) and request is None:
+        wrong.append("#1 is to be tested and has no request")
+    return wrong

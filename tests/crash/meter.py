@@ -8,12 +8,14 @@ from typing import Any
 from devclaw_py.errors import DevClawError, RepositoryError, SessionFailed, TrackerUnavailable
 from devclaw_py.terminals.base import Terminal
 from devclaw_py.trackers.base import IssueProvider
+from devclaw_py.trackers.requests import RequestProvider
 from devclaw_py.work.base import Work
 
 PORTS: dict[str, tuple[type, Callable[[str], DevClawError]]] = {
     "tracker": (IssueProvider, TrackerUnavailable),
     "terminal": (Terminal, SessionFailed),
     "work": (Work, RepositoryError),
+    "requests": (RequestProvider, TrackerUnavailable),
 }
 
 
@@ -27,7 +29,7 @@ class Meter:
     def watch(self, port: str, adapter: object) -> Any:
         """Count an adapter's calls from now on, and return it."""
         for name in dir(PORTS[port][0]):
-            if not name.startswith("_"):
+            if not name.startswith("_") and callable(getattr(adapter, name)):
                 setattr(adapter, name, self._metered(port, name, getattr(adapter, name)))
         return adapter
 

@@ -19,9 +19,10 @@ from tests.crash.cases import CASES, Killed, kill, restarted, violations
 POINTS = [(name, point) for name, case in CASES.items() for point in fail_points() if point.startswith(f"{case.kind}.")]
 
 
+@pytest.mark.parametrize("swaps", [False, True], ids=["take-and-put", "swap"])
 @pytest.mark.parametrize(("case", "point"), POINTS)
-def test_a_kill_at_any_point_is_settled_by_the_next_process(tmp_path: Path, case: str, point: str) -> None:
-    office = make_office(tmp_path)
+def test_a_kill_at_any_point_is_settled_by_the_next_process(tmp_path: Path, case: str, point: str, swaps: bool) -> None:
+    office = make_office(tmp_path, swaps=swaps)
     CASES[case].before(office)
     armed = replace(office, app=replace(office.app, faults=FailPoints(point, kill)))
 
@@ -35,9 +36,10 @@ def test_a_kill_at_any_point_is_settled_by_the_next_process(tmp_path: Path, case
     assert after.app.store.journal.queued_lines() == []
 
 
+@pytest.mark.parametrize("swaps", [False, True], ids=["take-and-put", "swap"])
 @pytest.mark.parametrize(("case", "point"), POINTS)
-def test_an_error_at_any_point_leaves_nothing_half_done(tmp_path: Path, case: str, point: str) -> None:
-    office = make_office(tmp_path)
+def test_an_error_at_any_point_leaves_nothing_half_done(tmp_path: Path, case: str, point: str, swaps: bool) -> None:
+    office = make_office(tmp_path, swaps=swaps)
     CASES[case].before(office)
 
     def fail() -> None:

@@ -35,6 +35,8 @@ failure is `{"success": false, "error": {"code", "message", "retryable", "hint"}
 |---|---|
 | `pending`, `reason` | the call is kept in the journal and carried out later by itself |
 | `repeated` | this call was answered before; the answer is the first one's |
+| `announced` | where devclaw sends announcements itself: true, the group is told already; false, it is yours to say |
+| `operation` | with `pending`, through a gateway: the operation that goes on; its end is told to the group |
 | `autoChain`, `pickup` | the pickup that followed a report or a creation: `dispatched`, or `waiting` with a `reason` |
 | `followed` | pickups of other tasks that this call made possible |
 | `settled` | what was left open by an earlier process and was settled before this call ran |

@@ -105,7 +105,7 @@ def test_the_number_of_port_calls_is_the_suites(tmp_path: Path) -> None:
     for name, case in CASES.items():
         office, meter = make_office(tmp_path / name), Meter()
         case.before(office)
-        for port, adapter in (("tracker", office.tracker), ("terminal", office.terminal), ("work", office.work)):
+        for port, adapter in office.ports().items():
             meter.watch(port, adapter)
         case.act(office)
         made += len(meter.calls)

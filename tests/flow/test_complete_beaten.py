@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from devclaw_py.model.pipeline import State
-from tests.conftest import Office
+from tests.conftest import Office, make_office
+
+
+@pytest.fixture(params=[False, True], ids=["take-and-put", "swap"])
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Office:
+    """An office with nothing going on, on a tracker that moves an issue in two writes and on one that does in one."""
+    return make_office(tmp_path, swaps=request.param)
 
 
 @pytest.mark.parametrize("to", [State.PLANNING, State.TO_DO, State.DONE])
@@ -67,16 +76,18 @@ def test_the_seat_that_a_conflict_frees_is_filled_again(office: Office) -> None:
     assert office.seat("dev").issue == waits
 
 
-def test_a_conflict_after_the_merge_tells_of_the_merge(office: Office) -> None:
+def test_a_conflict_after_the_merge_tells_of_the_merge(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     issue = office.testing()
     heard = office.hear()
-    put = office.tracker.put
+    write = "swap" if office.tracker.swaps else "put"
+    put = getattr(office.tracker, write)
 
-    def late(number: int, label: str) -> frozenset[str]:
+    def late(*given: Any) -> frozenset[str]:
         office.tracker.human_moves(issue, State.PLANNING)
-        return put(number, label)
+        left: frozenset[str] = put(*given)
+        return left
 
-    office.tracker.put = late  # type: ignore[method-assign] # somebody moves the issue right before we do
+    monkeypatch.setattr(office.tracker, write, late)  # somebody moves the issue right before we do
     answer = office.call("task_complete", role="qa", result="pass", summary="ok")
 
     merged = office.work.repo(office.project).base[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,15 @@ from devclaw_py.model.project import Project
 from devclaw_py.operations.completion_steps import COMPLETE
 from devclaw_py.operations.update_steps import UPDATE
 from devclaw_py.work.base import MergePlan
-from tests.conftest import GROUP, Office
+from tests.conftest import GROUP, Office, make_office
 
 AFTER_REPORT = [point for point in COMPLETE.points if not point.endswith("close")]
+
+
+@pytest.fixture(params=[False, True], ids=["take-and-put", "swap"])
+def office(request: pytest.FixtureRequest, tmp_path: Path) -> Office:
+    """An office with nothing going on, on a tracker that moves an issue in two writes and on one that does in one."""
+    return make_office(tmp_path, swaps=request.param)
 
 
 @pytest.mark.parametrize("point", AFTER_REPORT)

@@ -25,6 +25,7 @@ FIELDS = {
     "deployBranch",
     "deployUrl",
     "provider",
+    "providerReason",
     "autoChain",
     "integration",
     "labelsCreated",
@@ -122,11 +123,6 @@ def test_other_names_are_kept_as_written(office: Office, name: str) -> None:
 @pytest.mark.parametrize("value", ["", " ", "a\x00b", "a\nb", "\ud800"])
 def test_a_repository_of_a_wrong_form_is_refused(office: Office, field: str, value: str) -> None:
     refuses(office, "invalid_arguments", **{field: value})
-
-
-@pytest.mark.parametrize("provider", ["github", "gitlab"])
-def test_a_tracker_that_is_not_there_yet_is_said(office: Office, provider: str) -> None:
-    assert provider in refuses(office, "config_error", provider=provider)
 
 
 def test_a_name_is_needed(office: Office) -> None:

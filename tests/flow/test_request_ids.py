@@ -27,7 +27,7 @@ POINTS = {
     "task_create": "create.2.issue",
     "task_update": "update.6.seat",
     "task_comment": "comment.2.comment",
-    "task_complete": "complete.6.comment",
+    "task_complete": "complete.7.comment",
     "project_register": "register.4.registry",
     "devclaw_setup": "setup.4.settings",
 }

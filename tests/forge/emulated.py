@@ -16,7 +16,7 @@ import pytest
 
 from devclaw_py.kernel.clock import Clock, SystemClock
 from devclaw_py.model.project import Forge
-from devclaw_py.trackers.github.budget import Pace
+from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.requests import GitHubRequests
 from devclaw_py.trackers.github.tracker import GitHubTracker

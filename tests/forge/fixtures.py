@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.forge import gitlab_merging
 from tests.forge.emulated import Emulator, GitHub
+from tests.forge.gitlab_hands import GitLab
+from tests.forge.gitlab_standin import StandIn
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +27,18 @@ def github(emulator: Emulator, tmp_path: Path) -> Iterator[GitHub]:
     emulator.proxy.clear()
     yield GitHub(emulator.proxy, forge, tmp_path / "memory" / "github")
     emulator.proxy.clear()
+
+
+@pytest.fixture(scope="session")
+def gitlab_server() -> Iterator[StandIn]:
+    started = StandIn(*gitlab_merging.ROUTES)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def gitlab(gitlab_server: StandIn, tmp_path: Path) -> Iterator[GitLab]:
+    """A project on the GitLab for tests; log and faults are this test's."""
+    gitlab_server.clear()
+    yield GitLab(gitlab_server, gitlab_server.project(f"acme/shops/{tmp_path.name}"), tmp_path / "memory" / "gitlab")
+    gitlab_server.clear()

@@ -269,7 +269,7 @@ def running(process: psutil.Process) -> bool:
 
 
 def test_a_call_killed_behind_the_report_is_journalled_and_the_server_lives_on(shop: Shop, wait_for: WaitFor) -> None:
-    server = shop.start(DEVCLAW_FAILPOINT="complete.4.take:hang")
+    server = shop.start(DEVCLAW_FAILPOINT="complete.5.take:hang")
     send(server, 1, "tools/call", name="task_complete", arguments=REPORT)
     wait_for(lambda: psutil.Process(server.pid).children(), "the call runs")
     (child,) = psutil.Process(server.pid).children()

@@ -57,7 +57,7 @@ BARE = TaskRef(number=42, title="Add a login page")
             "🚫 DEV BLOCKED #42 — no API key. Needs a human.",
         ),
         (
-            announce.pass_became_fail(BARE, "", "conflict in app.py"),
+            announce.pass_undone(BARE, "", "conflict in app.py"),
             "🔀 QA passed #42. The work cannot be merged: conflict in app.py. Sent back to DEV.",
         ),
         (announce.waits(BARE, "tracker down"), "⏳ #42: Add a login page waits: tracker down."),

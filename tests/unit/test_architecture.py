@@ -42,8 +42,9 @@ FENCES = {
     "yaml": {"trackers/"},
     "github": {"trackers/github/connection.py"},
     "jwt": {"trackers/github/connection.py"},
-    "urllib3": {"trackers/github/connection.py"},
-    "requests": {"trackers/github/connection.py"},
+    "gitlab": {"trackers/gitlab/connection.py"},
+    "urllib3": {"trackers/github/connection.py", "trackers/gitlab/connection.py"},
+    "requests": {"trackers/github/connection.py", "trackers/gitlab/connection.py"},
     "tomlkit": {"operations/setup_steps.py", "demo/prepare.py"},
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from devclaw_py.errors import RateLimited, TrackerAuth
 from devclaw_py.kernel.clock import VirtualClock
-from devclaw_py.trackers.github.budget import Budget, Pace, Spend
+from devclaw_py.trackers.forge.budget import Budget, Pace, Spend
 
 KEY = "0123456789abcdef"
 MINE = "aaaaaaaa"

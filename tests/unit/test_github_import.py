@@ -1,4 +1,4 @@
-"""PyGithub takes longer to load than most calls take, so nobody loads it who does not speak to GitHub."""
+"""A forge's library takes longer to load than most calls take, so nobody loads it who does not speak to the forge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import sys
 
 import pytest
 
-LOADED = "import sys; print(sorted(set(sys.modules) & {'github', 'jwt', 'requests', 'urllib3'}))"
+LOADED = "import sys; print(sorted(set(sys.modules) & {'github', 'gitlab', 'jwt', 'requests', 'urllib3'}))"
 MODULES = (
     "devclaw_py.app",
     "devclaw_py.trackers.github.tracker",
     "devclaw_py.trackers.github.requests",
     "devclaw_py.trackers.github.installation",
+    "devclaw_py.trackers.gitlab.tracker",
+    "devclaw_py.trackers.gitlab.requests",
+    "devclaw_py.faces.cli.call",
 )
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from devclaw_py.errors import CommentRefused, TrackerAuth, TrackerDenied, TrackerError, TrackerUnavailable
+from devclaw_py.trackers.forge.reply import Reply, next_page
 from devclaw_py.trackers.github.refusals import error_for, paused_until
-from devclaw_py.trackers.github.reply import Reply, next_page
-from devclaw_py.trackers.text import fitting, without_closing
+from devclaw_py.trackers.text import fitting
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PRIMARY = {"message": "API rate limit exceeded for user ID 1."}
@@ -107,27 +107,6 @@ def test_the_page_that_follows_is_asked_for_by_its_query_alone() -> None:
 
     assert next_page(Reply(200, {"link": link})) == {"labels": "devclaw", "page": "2"}
     assert next_page(Reply(200, {"link": '<https://x?page=1>; rel="first"'})) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Fixes #7",
-        "closes: #7",
-        "RESOLVED acme/shop#7",
-        "fix https://github.com/a/b/issues/7",
-        "Closes GH-7",
-        "Closing #7",
-    ],
-)
-def test_words_that_close_an_issue_at_the_merge_are_taken_apart(text: str) -> None:
-    assert without_closing(text) != text
-    assert without_closing(without_closing(text)) == without_closing(text)
-
-
-@pytest.mark.parametrize("text", ["Fix the login", "For #7", "It closes the window", "prefix #7", "fixes 7 bugs"])
-def test_other_words_stay_as_they_are(text: str) -> None:
-    assert without_closing(text) == text
 
 
 @pytest.mark.parametrize("size", [4999, 5000, 5001, 100_000])

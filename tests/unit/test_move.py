@@ -37,7 +37,10 @@ class Office:
 
     def move(self) -> None:
         move.take(self.tracker, self.issue, SOURCE)
-        move.put(self.tracker, self.issue, TARGET)
+        move.put(self.tracker, self.issue, TARGET, source=SOURCE)
+
+    def put_happened(self) -> bool:
+        return move.put_happened(self.tracker, self.issue, source=SOURCE, target=TARGET, since=self.since)
 
     def put_back(self) -> State | None:
         return move.put_back(self.tracker, self.issue, source=SOURCE, target=TARGET, since=self.since)
@@ -212,11 +215,11 @@ def test_a_history_behind_the_labels_concludes_nothing(office: Office, monkeypat
 
 
 def test_a_put_happened_when_its_label_stands(office: Office) -> None:
-    assert not move.put_happened(office.tracker, office.issue, TARGET)
+    assert not office.put_happened()
 
     office.move()
 
-    assert move.put_happened(office.tracker, office.issue, TARGET)
+    assert office.put_happened()
 
 
 STAGES: dict[str, Callable[[Office], object]] = {

@@ -14,7 +14,7 @@ from typing import cast
 import pytest
 
 from devclaw_py.chat.base import Notifier
-from devclaw_py.chat.notify import CommandNotifier, SilentNotifier, notifier_for
+from devclaw_py.chat.notify import CommandNotifier, HeldNotifier, SilentNotifier, notifier_for
 from devclaw_py.chat.pump import pump, wait_s
 from devclaw_py.errors import ConfigError, ProjectBusy, SessionFailed
 from devclaw_py.kernel.clock import VirtualClock
@@ -125,6 +125,14 @@ def test_a_failure_is_kept_with_its_count_and_next_try(clock: VirtualClock) -> N
     (tried,) = pump(Outbox(row("a")).store, Recorder(failing=["a"]), clock)
 
     assert (tried.sent, tried.tries, tried.next_try) == (None, 1, AT + timedelta(seconds=30))
+
+
+def test_what_another_process_sends_is_left_as_it_is(clock: VirtualClock) -> None:
+    outbox = Outbox(row("a"))
+
+    assert pump(outbox.store, HeldNotifier(), clock) == []
+
+    assert outbox.rows == {"a": row("a")}
 
 
 def test_the_wait_doubles_up_to_fifteen_minutes() -> None:
@@ -249,6 +257,7 @@ def test_a_command_that_hangs_is_a_failed_delivery(tmp_path: Path) -> None:
     [
         (NotifySettings(), SilentNotifier),
         (NotifySettings(kind="command", argv=("true",)), CommandNotifier),
+        (NotifySettings(kind="openclaw"), HeldNotifier),
     ],
 )
 def test_the_settings_name_the_notifier(settings: NotifySettings, kind: type[Notifier]) -> None:

@@ -25,6 +25,11 @@ def main() -> None:
 
         sys.exit(run_worker(given, words[1:]))
 
+    if words[:2] == ["openclaw", "child"]:
+        from devclaw_py.faces.openclaw.child import run as run_child
+
+        sys.exit(run_child())
+
     from devclaw_py.faces.cli.app import run
 
     sys.exit(run(argv))

@@ -12,7 +12,21 @@ import typer
 from devclaw_py import __version__
 from devclaw_py.errors import DevClawError, InvalidArguments
 from devclaw_py.faces import worker
-from devclaw_py.faces.cli import attach, audit, call, config, demo, doctor, heartbeat, modes, projects, status, unit
+from devclaw_py.faces.cli import (
+    attach,
+    audit,
+    call,
+    config,
+    demo,
+    doctor,
+    heartbeat,
+    modes,
+    openclaw,
+    projects,
+    status,
+    unit,
+    webhook,
+)
 from devclaw_py.faces.cli.output import refuse
 from devclaw_py.faces.cli.tool_commands import add_tools
 from devclaw_py.faces.cli.words import prepare_streams, told
@@ -67,7 +81,7 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, unit, modes):
+for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook, unit, modes):
     group.add_to(cli)
 add_tools(cli)
 

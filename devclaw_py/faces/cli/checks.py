@@ -18,6 +18,7 @@ from devclaw_py.errors import ConfigError, DevClawError
 from devclaw_py.faces.opening import hands_to_look
 from devclaw_py.kernel.config import load
 from devclaw_py.model.finding import Finding, Severity
+from devclaw_py.model.pipeline import Provider
 from devclaw_py.model.settings import Settings
 
 NEEDED_PYTHON = (3, 11)
@@ -164,6 +165,8 @@ def _projects(app: App) -> Iterator[Finding]:
         # What is said about git itself was said above, once.
         yield from (finding for finding in app.work.diagnose(project) if finding.type != "git")
         try:
+            if project.provider is not Provider.LOCAL:
+                yield from app.forges.diagnose(project)
             yield from app.open_tracker(project).diagnose()
         except (DevClawError, OSError) as error:
             yield _critical("tracker", f"{project.name}: {error}", getattr(error, "hint", None) or "")

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from devclaw_py.demo.cast import Player, Speed, find_program
-from devclaw_py.demo.prepare import check_machine, choose_folder
+from devclaw_py.demo.prepare import Tracker, check_machine, choose_folder
 from devclaw_py.demo.run import Play, run
 from devclaw_py.demo.summary import Summary
 from devclaw_py.errors import DevClawError
@@ -43,6 +43,10 @@ def demo(
     speed: Annotated[
         Speed, typer.Option(help="normal: the workers wait between their steps, so that you can follow. fast: not.")
     ] = Speed.NORMAL,
+    tracker: Annotated[
+        Tracker,
+        typer.Option(help="github: an emulated GitHub on this machine, whose program DEVCLAW_EMULATE_BIN names."),
+    ] = Tracker.LOCAL,
     keep_sessions: Annotated[
         bool, typer.Option("--keep-sessions", help="Leave the workers' tmux sessions running at the end.")
     ] = False,
@@ -62,7 +66,7 @@ def demo(
         check_machine()
         find_program(agent, os.environ)
         where = choose_folder(folder)
-        play = Play(where, agent, speed, time_limit or agent.limit_s, keep_sessions)
+        play = Play(where, agent, speed, time_limit or agent.limit_s, keep_sessions, tracker)
         found = _played(console, play)
     except (DevClawError, NotAnswered) as error:
         _complain(error, where)

@@ -49,6 +49,9 @@ def doctor(
             "Its API is devclaw's own stand-in, so no token is spent."
         ),
     ] = None,
+    openclaw: Annotated[
+        bool, typer.Option("--openclaw", help="Look at the gateway, its plugin, group policy and tools as well.")
+    ] = False,
 ) -> None:
     """Check tmux, git, the workspace, its projects, permissions, settings and locale; say how to mend each."""
     folder = locate(workspace, os.environ)
@@ -56,6 +59,8 @@ def doctor(
         raise typer.Exit(_tried(folder, as_json=as_json))
     with working("looking …"):
         findings = examine(folder, os.environ)
+        if openclaw:
+            findings += _gateway(folder)
     critical = any(finding.severity is Severity.CRITICAL for finding in findings)
     if as_json:
         listed = [finding.model_dump(mode="json", by_alias=True, exclude_none=True) for finding in findings]
@@ -64,6 +69,13 @@ def doctor(
         for line in _lines(findings):
             show(line)
     raise typer.Exit(CRITICAL_EXIT if critical else 0)
+
+
+def _gateway(workspace: Path) -> list[Finding]:
+    # Here, because nobody else needs the catalogue's manifest.
+    from devclaw_py.faces.openclaw.checks import examine_gateway
+
+    return examine_gateway(os.environ, workspace)
 
 
 def _tried(workspace: Path, *, as_json: bool) -> int:

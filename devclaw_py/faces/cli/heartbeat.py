@@ -83,7 +83,10 @@ def _report(visits: Sequence[Visit], *, as_json: bool) -> int:
     if as_json:
         print(json_line({"success": not errors, "projects": [_entry(visit) for visit in visits]}))
     else:
-        say("\n".join(line for visit in visits if visit.eventful for line in _lines(visit)) or "Nothing was left open.")
+        say(
+            "\n".join(line for visit in visits if visit.eventful for line in lines_of(visit))
+            or "Nothing was left open."
+        )
         for visit in visits:
             if visit.error:
                 hint(f"✖ {visit.project}: {visit.error['message']}")
@@ -95,12 +98,14 @@ def _entry(visit: Visit) -> dict[str, object]:
     return {"groupId": entry.pop("group_id")} | {name: value for name, value in entry.items() if value is not None}
 
 
-def _lines(visit: Visit) -> list[str]:
+def lines_of(visit: Visit) -> list[str]:
+    """Return what became of a project, in words."""
     news = [*visit.settled, *(f"mended: {words}" for words in visit.mended), *map(_given, visit.given)]
     lines = [f"{visit.project}: {words}" for words in news]
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
+    lines += [f"{visit.project}: {asked['session']} [{asked['id']}] {asked['what']}" for asked in visit.asked]
     for done in visit.urged:
         what = done["did"].removeprefix("worker_").replace("_", " ")
         lines.append(f"{visit.project}: {done['role']} on #{done['issueId']} was {what}: {done['why']}")

@@ -1,84 +1,19 @@
-"""Requests to GitHub as devclaw makes them: within the budget, each refusal as an error of devclaw's own."""
+"""Requests to GitHub: what its answers mean, and who asks."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from threading import local
-from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import quote, urlsplit
+from collections.abc import Callable
+from datetime import datetime
+from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
-
-from devclaw_py.errors import RateLimited, TrackerDenied, TrackerUnavailable
-from devclaw_py.kernel.clock import Clock
-from devclaw_py.trackers.github.budget import Budget, Pace, Spend
+from devclaw_py.errors import TrackerDenied, TrackerError
+from devclaw_py.trackers.forge.client import Connection, ForgeClient, fingerprint_of
+from devclaw_py.trackers.forge.reply import Reply
 from devclaw_py.trackers.github.refusals import error_for, message_of, paused_until, used_up
-from devclaw_py.trackers.github.reply import Reply, next_page
-
-if TYPE_CHECKING:
-    from devclaw_py.trackers.github.connection import Connection
-
-T = TypeVar("T")
-
-PAGE = 100
 
 
-def fingerprint_of(token: str) -> str:
-    """Return eight characters that tell tokens apart and give nothing away.
-
-    >>> fingerprint_of("ghp_example")
-    '3a3a21c6'
-    """
-    return hashlib.sha256(token.encode()).hexdigest()[:8]
-
-
-def segments(*parts: str | int) -> str:
-    """Return the parts as a path, each quoted as a whole: a label may hold a slash.
-
-    >>> segments("issues", 7, "labels", "needs/review")
-    '/issues/7/labels/needs%2Freview'
-    """
-    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
-
-
-class Client:
-    """One account at the interface ``api``, such as ``https://api.github.com``. Threads may share it.
-
-    ``token`` is asked at every request: an App's changes each hour. ``login`` tells the account's name where the token
-    cannot be asked for it, and ``account`` what the budget belongs to where that is not the token; `Installation` has
-    both. ``folder`` is where processes share budget and lists; ``pace`` is what devclaw allows itself, which may be
-    more at an Enterprise server without limits.
-    """
-
-    def __init__(
-        self,
-        api: str,
-        token: Callable[[], str],
-        *,
-        folder: Path,
-        clock: Clock,
-        timeout_s: float,
-        login: Callable[[], str] | None = None,
-        account: str | None = None,
-        pace: Pace | None = None,
-    ) -> None:
-        self.api, self.folder, self.clock, self.pace = api.rstrip("/"), folder, clock, pace or Pace()
-        self._token, self._timeout_s, self._named, self._account = token, timeout_s, login, account
-        self._login: str | None = None
-        self._threads = local()
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the token as it is now."""
-        return fingerprint_of(self._token())
-
-    @property
-    def budget(self) -> Budget:
-        """What the account may still do."""
-        key = hashlib.sha256(f"{self.api} {self._account or self._token()}".encode()).hexdigest()[:16]
-        return Budget(self.folder, key, where=self.where, clock=self.clock, pace=self.pace)
+class Client(ForgeClient):
+    """One account at GitHub's interface, such as ``https://api.github.com``; `Installation` has login and account."""
 
     @property
     def where(self) -> str:
@@ -86,123 +21,36 @@ class Client:
         host = urlsplit(self.api).netloc
         return "GitHub" if host == "api.github.com" else f"GitHub at {host}"
 
-    def ask(
-        self,
-        method: str,
-        path: str,
-        wish: str,
-        *,
-        spend: Spend = Spend.READ,
-        parameters: Mapping[str, str] | None = None,
-        body: object = None,
-        etag: str = "",
-        told: frozenset[int] = frozenset(),
-    ) -> Reply:
-        """Make one request and return an answer of success, a 304 to ``etag``, or one of the statuses ``told``.
+    def connect(self, token: str, timeout_s: float) -> Connection:
+        """Return a connection on PyGithub."""
+        # Imported when it is used: PyGithub takes longer to load than most calls take.
+        from devclaw_py.trackers.github import connection
 
-        ``wish`` completes "refused to ..." in a message.
+        return connection.Connection(self.api, token, timeout_s=timeout_s)
 
-        Raises:
-            RateLimited: now or until later; nobody waits here.
-            TrackerError: any other refusal, or no answer.
-        """
-        token, budget = self._token(), self.budget
-        fingerprint = fingerprint_of(token)
-        budget.admit(spend, fingerprint)
-        headers = {"If-None-Match": etag} if etag else {}
-        reply = self._connection(token).send(method, path, parameters=parameters, headers=headers, body=body)
-        self._heed(reply, budget, wish)
-        if reply.status < 300 or reply.status == 304 or reply.status in told:
-            return reply
-        if reply.status == 401:
-            budget.refuse(fingerprint)
-        raise error_for(reply, wish, where=self.where, fingerprint=fingerprint, token=token)
+    def refusal(self, reply: Reply, wish: str, token: str) -> TrackerError:
+        """Return the error of an answer that refuses ``wish``."""
+        return error_for(reply, wish, where=self.where, fingerprint=fingerprint_of(token), token=token)
 
-    def read(self, form: type[T], path: str, wish: str, *, parameters: Mapping[str, str] | None = None) -> T:
-        """Return what one GET answers, in the form that is expected.
+    def pause(self, reply: Reply, otherwise_s: Callable[[], float]) -> tuple[datetime, str] | None:
+        """Return until when GitHub asks for silence, and why."""
+        if not (used_up(reply) or reply.status in (403, 429)):
+            return None
+        until = paused_until(reply, self.clock.now(), otherwise_s=otherwise_s())
+        if until is None:
+            return None
+        return until, message_of(reply) if reply.status >= 400 else "the requests of this hour are used up"
 
-        Raises:
-            TrackerError: a refusal, no answer, or one of another form.
-        """
-        return self.shaped(form, self.ask("GET", path, wish, parameters=parameters))
-
-    def pages(
-        self, form: type[T], path: str, wish: str, *, parameters: Mapping[str, str] | None = None
-    ) -> Iterator[list[T]]:
-        """Yield the pages of a list, each a request that is made when it is wanted."""
-        for reply in self.replies(path, wish, parameters=parameters):
-            yield self.shaped(list[form], reply)  # type: ignore[valid-type]  # a form given at run time
-
-    def replies(
-        self, path: str, wish: str, *, parameters: Mapping[str, str] | None = None, told: frozenset[int] = frozenset()
-    ) -> Iterator[Reply]:
-        """Yield the answers of a list's pages; one with a status of ``told`` is the last."""
-        asked = {"per_page": str(PAGE), **(parameters or {})}
-        while True:
-            reply = self.ask("GET", path, wish, parameters=asked, told=told)
-            yield reply
-            following = next_page(reply)
-            if following is None:
-                return
-            asked |= following
-
-    def shaped(self, form: type[T], reply: Reply) -> T:
-        """Return the body of an answer in the form that is expected.
-
-        Raises:
-            TrackerUnavailable: it has another one.
-        """
-        try:
-            return TypeAdapter(form).validate_python(reply.body)
-        except ValidationError as error:
-            first = error.errors()[0]
-            found = f"{self.where} answered in an unknown form: {first['msg']} at {'.'.join(map(str, first['loc']))}"
-            raise TrackerUnavailable(found) from error
-
-    def login(self) -> str:
-        """Return the name of the account, asked once.
+    def ask_login(self) -> str:
+        """Ask for the account's name.
 
         Raises:
             TrackerDenied: the token is an App's, which cannot be asked.
         """
-        if self._login is None and self._named is not None:
-            self._login = self._named()
-        if self._login is None:
-            reply = self.ask("GET", "/user", "tell the account's name", told=frozenset({403, 404}))
-            if reply.status >= 400 or not isinstance(reply.body, dict) or not reply.body.get("login"):
-                raise TrackerDenied(
-                    f"{self.where} does not say whose token {self.fingerprint} is: a GitHub App's cannot be asked",
-                    hint="name the App in the settings, so that its login is known",
-                )
-            self._login = str(reply.body["login"])
-        return self._login
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        connection: Connection | None = getattr(self._threads, "connection", None)
-        if connection is not None:
-            connection.close()
-            del self._threads.connection
-
-    def _heed(self, reply: Reply, budget: Budget, wish: str) -> None:
-        """Note a limit for all processes, and raise where this request met it."""
-        if not (used_up(reply) or reply.status in (403, 429)):
-            return
-        until = paused_until(reply, self.clock.now(), otherwise_s=budget.next_pause_s())
-        if until is None:
-            return
-        reason = message_of(reply) if reply.status >= 400 else "the requests of this hour are used up"
-        budget.pause(until, reason)
-        if reply.status >= 400:
-            raise RateLimited(f"{self.where} was asked to {wish} and asks for a pause: {reason}", until)
-
-    def _connection(self, token: str) -> Connection:
-        # Imported when it is used: PyGithub takes longer to load than most calls take.
-        from devclaw_py.trackers.github.connection import Connection
-
-        if getattr(self._threads, "token", None) != token:
-            self.close()
-            self._threads.connection = Connection(self.api, token, timeout_s=self._timeout_s)
-            self._threads.token = token
-        found: Connection = self._threads.connection
-        return found
+        reply = self.ask("GET", "/user", "tell the account's name", told=frozenset({403, 404}))
+        if reply.status >= 400 or not isinstance(reply.body, dict) or not reply.body.get("login"):
+            raise TrackerDenied(
+                f"{self.where} does not say whose token {self.fingerprint} is: a GitHub App's cannot be asked",
+                hint="name the App in the settings, so that its login is known",
+            )
+        return str(reply.body["login"])

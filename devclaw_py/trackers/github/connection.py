@@ -19,7 +19,7 @@ from requests import Response
 from urllib3 import Retry
 
 from devclaw_py.errors import TrackerUnavailable
-from devclaw_py.trackers.github.reply import Reply
+from devclaw_py.trackers.forge.reply import Reply
 
 READS = frozenset({"GET", "HEAD"})
 READ_RETRY = Retry(

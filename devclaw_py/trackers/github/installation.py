@@ -17,9 +17,9 @@ from devclaw_py.errors import ConfigError, TrackerAuth, TrackerError
 from devclaw_py.kernel import files
 from devclaw_py.kernel.clock import Clock
 from devclaw_py.kernel.secrets import scrub
-from devclaw_py.trackers.github.client import segments
+from devclaw_py.trackers.forge.client import segments
+from devclaw_py.trackers.forge.reply import Reply
 from devclaw_py.trackers.github.refusals import error_for, message_of
-from devclaw_py.trackers.github.reply import Reply
 
 EARLY = timedelta(minutes=10)
 """A token is renewed that long before it ends: no operation of devclaw lasts longer."""

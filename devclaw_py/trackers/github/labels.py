@@ -10,16 +10,24 @@ from pydantic import TypeAdapter, ValidationError
 
 from devclaw_py.errors import TrackerDenied
 from devclaw_py.kernel import files
+from devclaw_py.model.project import Forge
 from devclaw_py.rules.labels import same
-from devclaw_py.trackers.github.budget import Spend
+from devclaw_py.trackers.forge.budget import Spend
+from devclaw_py.trackers.forge.client import segments
+from devclaw_py.trackers.forge.poll import MANAGED
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.refusals import codes_of, message_of
-from devclaw_py.trackers.github.shapes import MANAGED, RawLabel
+from devclaw_py.trackers.github.shapes import RawLabel
 
 MANAGED_COLOUR = "ededed"
 MANAGED_MEANING = "devclaw looks after this issue; the label stays on it"
 
 Numbers = TypeAdapter(dict[str, int])
+
+
+def labels_of(client: Client, forge: Forge) -> Labels:
+    """Return the labels of a project's repository."""
+    return Labels(client, segments("repositories", forge.id), client.folder / f"labels-{forge.id}.json")
 
 
 class Labels:

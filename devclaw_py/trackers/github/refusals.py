@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 from devclaw_py.errors import CommentRefused, TrackerAuth, TrackerDenied, TrackerError, TrackerUnavailable
 from devclaw_py.kernel.secrets import scrub
-from devclaw_py.trackers.github.reply import Reply
+from devclaw_py.trackers.forge.reply import Reply, retry_after
 from devclaw_py.trackers.text import one_line
 
 MESSAGE_CHARS = 300
@@ -46,7 +45,7 @@ def paused_until(reply: Reply, now: datetime, *, otherwise_s: float) -> datetime
     if reply.status not in (403, 429):
         return None
     said = message_of(reply).lower()
-    after = _retry_after(reply.headers, now)
+    after = retry_after(reply.headers, now)
     if after is not None:
         return after
     if used_up(reply):
@@ -97,19 +96,6 @@ def _forbidden(reply: Reply, wish: str, where: str, said: str) -> TrackerError:
     needed = reply.headers.get("x-accepted-github-permissions") or reply.headers.get("x-accepted-oauth-scopes")
     more = f" (needed: {needed})" if needed else ""
     return TrackerDenied(f"{where} refused to {wish}: {said}{more}", hint=GUIDE)
-
-
-def _retry_after(headers: Mapping[str, str], now: datetime) -> datetime | None:
-    value = headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return now + timedelta(seconds=max(1, int(value)))
-    try:
-        at = parsedate_to_datetime(value) if value else None
-    except ValueError:
-        return None
-    if at is None:
-        return None
-    return max(at.replace(tzinfo=at.tzinfo or UTC), now + timedelta(seconds=1))
 
 
 def _reset(headers: Mapping[str, str]) -> datetime | None:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from devclaw_py.model.project import Forge
 from devclaw_py.model.request import Checks, Request, RequestState, Review
-from devclaw_py.trackers.github.budget import Spend
-from devclaw_py.trackers.github.client import Client, segments
+from devclaw_py.rules.requests import disarmed
+from devclaw_py.trackers.forge.budget import Spend
+from devclaw_py.trackers.forge.client import segments
+from devclaw_py.trackers.forge.reply import Reply
+from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.refusals import message_of
-from devclaw_py.trackers.github.reply import Reply
 from devclaw_py.trackers.github.request_shapes import (
     RawCheckRuns,
     RawMerge,
@@ -21,7 +23,7 @@ from devclaw_py.trackers.github.request_shapes import (
 )
 from devclaw_py.trackers.github.shapes import RawRepository
 from devclaw_py.trackers.requests import NotMerged
-from devclaw_py.trackers.text import fitting, one_line, well_formed, without_closing
+from devclaw_py.trackers.text import fitting, one_line, well_formed
 
 BODY_CHARS = 65_536
 METHODS = ("merge", "squash", "rebase")
@@ -61,8 +63,8 @@ class GitHubRequests:
             f"open a pull request from {branch}",
             spend=Spend.BEGIN,
             body={
-                "title": without_closing(one_line(title)),
-                "body": fitting(without_closing(well_formed(body)), BODY_CHARS),
+                "title": disarmed(one_line(title)),
+                "body": fitting(disarmed(well_formed(body)), BODY_CHARS),
                 "head": branch,
                 "base": base,
             },

@@ -11,8 +11,9 @@ from devclaw_py.errors import TrackerDenied, TrackerError
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.project import Forge
 from devclaw_py.rules.labels import COLOURS
-from devclaw_py.trackers.github.budget import Spend
-from devclaw_py.trackers.github.client import Client, segments
+from devclaw_py.trackers.forge.budget import Spend
+from devclaw_py.trackers.forge.client import segments
+from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.labels import Labels
 from devclaw_py.trackers.github.shapes import RawRepository
 

@@ -6,9 +6,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from devclaw_py.model.task import Comment, LabelEvent, Task
 from devclaw_py.rules.labels import same, without
-
-MANAGED = "devclaw"
-"""The label on every issue that devclaw looks after. It never moves, so an issue without a state is listed still."""
+from devclaw_py.trackers.forge.poll import MANAGED
 
 GHOST = "ghost"
 """GitHub's own name for an account that was deleted."""
@@ -46,6 +44,11 @@ class RawIssue(BaseModel):
     def names(self) -> tuple[str, ...]:
         """The names of its labels."""
         return tuple(label.name for label in self.labels)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is a pull request."""
+        return self.pull_request is not None
 
     def task(self) -> Task:
         """Return it as a task; the label that says it is ours is not told."""

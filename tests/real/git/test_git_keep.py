@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from devclaw_py.errors import RepositoryError
+from devclaw_py.model.project import Forge
 
 Shop = Any  # the fixture's class stands in conftest.py, which tests do not import
 
@@ -129,3 +130,52 @@ def test_many_uncommitted_files_are_counted_not_listed(shop: Shop) -> None:
         shop.write(desk, f"new{number}.txt", "unsaved\n")
 
     assert shop.keep().warnings[0].endswith("and 3 more")
+
+
+# --- the base branch follows ---
+
+
+def merged_there(shop: Shop, remote: Path) -> str:
+    """Let somebody merge a branch in the remote; return main there."""
+    shop.commit(shop.at_desk(), "b.txt", "mine\n")
+    shop.keep()
+    shop.git(remote, "update-ref", "refs/heads/main", f"refs/heads/{BRANCH}")
+    return str(shop.head(remote, "main"))
+
+
+def test_the_base_branch_follows_the_remotes_and_its_clean_checkout_with_it(shop: Shop, remote: Path) -> None:
+    there = merged_there(shop, remote)
+
+    assert shop.work.follow(shop.project) == ""
+    assert shop.head(shop.path, "main") == there
+    assert (shop.path / "b.txt").read_text() == "mine\n"
+    assert shop.work.follow(shop.project) == ""
+
+
+def test_a_base_branch_with_commits_of_its_own_stays_and_that_is_said(shop: Shop, remote: Path) -> None:
+    merged_there(shop, remote)
+    own = shop.commit(shop.path, "c.txt", "here\n")
+
+    assert "commits that origin does not have" in shop.work.follow(shop.project)
+    assert shop.head(shop.path, "main") == own
+
+
+def test_a_checkout_with_changes_stays_and_that_is_said(shop: Shop, remote: Path) -> None:
+    merged_there(shop, remote)
+    tracked = next(path for path in shop.path.iterdir() if path.is_file())
+    tracked.write_text("being edited\n")
+
+    assert "was not brought forward" in shop.work.follow(shop.project)
+    assert tracked.read_text() == "being edited\n"
+    assert shop.head(shop.path, "main") == shop.first
+
+
+def test_a_branch_goes_to_the_remote_that_named_the_forge(shop: Shop, remote: Path, tmp_path: Path) -> None:
+    shop.git(tmp_path, "clone", "-q", "--bare", str(shop.path), "upstream.git")
+    shop.git(shop.path, "remote", "add", "upstream", str(tmp_path / "upstream.git"))
+    head = shop.commit(shop.at_desk(), "b.txt", "mine\n")
+    forge = Forge(host="github.com", api="https://api.github.com", path="a/b", id="1", remote="upstream")
+    project = shop.project.model_copy(update={"forge": forge})
+
+    assert shop.work.push(project, branch=BRANCH).pushed
+    assert shop.head(tmp_path / "upstream.git", BRANCH) == head

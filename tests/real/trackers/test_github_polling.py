@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from devclaw_py.errors import InvalidArguments
 from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.model.pipeline import State
 from devclaw_py.rules.labels import COLOURS
-from devclaw_py.trackers.github import poll
+from devclaw_py.trackers.forge import poll
 from devclaw_py.trackers.github.tracker import GitHubTracker
 from tests.forge.emulated import GitHub
 from tests.forge.proxy import Answer, Fault, said
@@ -91,7 +92,11 @@ def test_of_a_long_list_only_the_page_with_changes_is_read(
     github: GitHub, tracker: GitHubTracker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(poll, "OVERLAP", timedelta(0))  # the issues are made within seconds
-    numbers = [tracker.create(f"Issue {count}", "", labels=["To Do"]).number for count in range(130)]
+    numbers = [tracker.create(f"Issue {count}", "", labels=["To Do"]).number for count in range(129)]
+    second = int(time.time())
+    while int(time.time()) == second:
+        time.sleep(0.02)
+    numbers.append(tracker.create("The newest, of a later second", "", labels=["To Do"]).number)
     assert waiting(tracker) == numbers
     github.clock.sleep(1)
     tracker.close(numbers[0])

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import devclaw_py
-from devclaw_py.trackers.github.budget import Pace, Spend
+from devclaw_py.trackers.forge.budget import Pace, Spend
 from tests.forge.emulated import GitHub
 from tests.real.trackers import claim
 

@@ -91,7 +91,7 @@ def test_words_that_close_issues_do_not_stand_in_a_request(github: GitHub, reque
 
     made = github.human("GET", f"/pulls/{number}")
 
-    assert (made["title"], made["body"]) == ("Fixes what is in #7", "Closes what is in #7, closes what is in #8")
+    assert (made["title"], made["body"]) == ("Fixes (#7)", "Closes (#7,) closes (#8)")
 
 
 @pytest.mark.parametrize(

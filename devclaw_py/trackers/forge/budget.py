@@ -1,7 +1,7 @@
 """What one token may still do, shared by all processes of the workspace through one small file.
 
-GitHub answers what is too much with a pause for the account, so every process has to know what the others spent. Nobody
-waits here: what has no room is refused with the time from which there is some.
+A forge answers what is too much with a pause for the account, so every process has to know what the others spent.
+Nobody waits here: what has no room is refused with the time from which there is some.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Pace:
 
 
 class Spent(BaseModel):
-    """The file. ``refused`` has the fingerprints of tokens that GitHub did not accept, and when to show them again."""
+    """The file. ``refused`` has the fingerprints of tokens that were not accepted, and when to show them again."""
 
     writes: list[AwareDatetime] = Field(default_factory=list)
     paused_until: AwareDatetime | None = None
@@ -75,7 +75,7 @@ class Budget:
 
         Raises:
             RateLimited: there is no room for it now; says when there is.
-            TrackerAuth: GitHub refused this token a moment ago; showing it again and again gets the account locked.
+            TrackerAuth: the forge refused this token a moment ago; showing it again and again gets the account locked.
         """
         now = self._clock.now()
         with self._open() as spent:
@@ -134,7 +134,7 @@ class Budget:
     def _open(self) -> Iterator[Spent]:
         path = files.private_folder(self._folder) / f"budget-{self._key}.json"
         try:
-            with locks.hold(path.with_suffix(".lock"), wait_s=LOCK_S, holder="github", clock=self._clock):
+            with locks.hold(path.with_suffix(".lock"), wait_s=LOCK_S, holder=self._where, clock=self._clock):
                 content = files.read(path)
                 spent = _parsed(content)
                 before = spent.model_dump_json()

@@ -12,9 +12,11 @@ which is free too while nothing does; once a day each state is listed. What carr
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
@@ -23,19 +25,53 @@ from devclaw_py.kernel import files
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.task import Task
 from devclaw_py.rules.labels import carries, states_in
-from devclaw_py.trackers.github.client import PAGE, Client
-from devclaw_py.trackers.github.reply import Reply, next_page
-from devclaw_py.trackers.github.shapes import MANAGED, RawIssue
+from devclaw_py.trackers.forge.client import PAGE, ForgeClient
+from devclaw_py.trackers.forge.reply import Reply, next_page
 
 FULL = timedelta(hours=1)
 LOOK = timedelta(minutes=2)
 SWEEP = timedelta(hours=24)
 OVERLAP = timedelta(seconds=5)
-"""GitHub dates changes in whole seconds, and not always in the order in which they become visible."""
+"""GitHub dates changes in whole seconds, and no forge always in the order in which they become visible."""
 
 LOOKS = 3
 
-NEWEST_CHANGE = {"sort": "updated", "direction": "desc", "per_page": str(PAGE)}
+MANAGED = "devclaw"
+"""The label on every issue that devclaw looks after. It never moves, so an issue without a state is listed still."""
+
+
+class Listed(Protocol):
+    """An issue as a forge lists it. ``foreign`` is what is in the list and no issue that devclaw looks after."""
+
+    updated_at: datetime
+
+    @property
+    def number(self) -> int:
+        """Its number in the repository."""
+        ...
+
+    @property
+    def foreign(self) -> bool:
+        """Whether devclaw leaves it alone."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its labels."""
+        ...
+
+    def task(self) -> Task:
+        """Return it as a task."""
+        ...
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How a forge is asked for issues: their form, the words for the newest change first, and for open ones."""
+
+    form: type[Listed]
+    newest_change: Mapping[str, str]
+    opened: str
 
 
 class Kept(BaseModel):
@@ -55,8 +91,11 @@ class Kept(BaseModel):
 class Poll:
     """The managed issues of the repository at ``path``; ``adopt`` puts the label on an issue."""
 
-    def __init__(self, client: Client, path: str, file: Path, adopt: Callable[[int], None]) -> None:
-        self._client, self._path, self._file, self._adopt = client, path, file, adopt
+    def __init__(
+        self, client: ForgeClient, path: str, file: Path, adopt: Callable[[int], None], listing: Listing
+    ) -> None:
+        self._client, self._path, self._file, self._adopt, self._listing = client, path, file, adopt, listing
+        self._newest_change = {**listing.newest_change, "per_page": str(PAGE)}
 
     def tasks(self) -> list[Task]:
         """Return all managed issues, open and closed, lowest number first."""
@@ -93,7 +132,7 @@ class Poll:
                 return
 
     def _first_page(self, filters: dict[str, str], etag: str) -> Reply:
-        asked = {**NEWEST_CHANGE, **filters}
+        asked = {**self._newest_change, **filters}
         return self._client.ask("GET", f"{self._path}/issues", "list issues", parameters=asked, etag=etag)
 
     def _merge(self, kept: Kept, reply: Reply, *, everything: bool) -> bool:
@@ -103,7 +142,7 @@ class Poll:
         pages, oldest, ended = 0, None, False
         for page, ended in self._following(reply):
             pages += 1
-            seen |= {raw.number: raw.task() for raw in page if raw.number not in seen and raw.pull_request is None}
+            seen |= {raw.number: raw.task() for raw in page if raw.number not in seen and not raw.foreign}
             oldest = page[-1].updated_at if page else oldest
             if ended or (not everything and watermark and oldest and oldest < watermark - OVERLAP):
                 break
@@ -114,30 +153,36 @@ class Poll:
             kept.strays.pop(number, None)
         return kept.whole
 
-    def _following(self, reply: Reply) -> Iterator[tuple[list[RawIssue], bool]]:
+    def _following(self, reply: Reply) -> Iterator[tuple[list[Listed], bool]]:
         """Yield each page from ``reply`` on, and whether it is the last one."""
-        asked = {**NEWEST_CHANGE, "labels": MANAGED, "state": "all"}
+        asked = {**self._newest_change, "labels": MANAGED, "state": "all"}
         while True:
             following = next_page(reply)
-            yield self._client.shaped(list[RawIssue], reply), following is None
+            yield self._shaped(reply), following is None
             if following is None:
                 return
             asked |= following
             reply = self._client.ask("GET", f"{self._path}/issues", "list issues", parameters=asked)
+
+    def _shaped(self, reply: Reply) -> list[Listed]:
+        form = self._listing.form
+        return self._client.shaped(list[form], reply)  # type: ignore[valid-type]  # a form given at run time
 
     def _look(self, kept: Kept) -> None:
         """Look for issues that people gave a state by hand, and take them in."""
         now = self._client.clock.now()
         if _due(kept.swept_at, SWEEP, now):
             for state in State:
-                filters = {"labels": state.value, "state": "open"}
-                for page in self._client.pages(RawIssue, f"{self._path}/issues", "list issues", parameters=filters):
+                filters = {"labels": state.value, "state": self._listing.opened}
+                for page in self._client.pages(
+                    self._listing.form, f"{self._path}/issues", "list issues", parameters=filters
+                ):
                     _note_strays(kept, page)
             kept.swept_at = now
         if _due(kept.looked_at, LOOK, now):
-            reply = self._first_page({"state": "open"}, kept.recent_etag)
+            reply = self._first_page({"state": self._listing.opened}, kept.recent_etag)
             if reply.status != 304:
-                _note_strays(kept, self._client.shaped(list[RawIssue], reply))
+                _note_strays(kept, self._shaped(reply))
                 kept.recent_etag = reply.headers.get("etag", "")
             kept.looked_at = now
             self._take_in(kept)
@@ -172,9 +217,9 @@ class Poll:
             files.write(self._file, after.encode(), mode=files.PRIVATE)
 
 
-def _note_strays(kept: Kept, found: Iterable[RawIssue]) -> None:
+def _note_strays(kept: Kept, found: Iterable[Listed]) -> None:
     for raw in found:
-        if raw.pull_request is not None:
+        if raw.foreign:
             continue
         if carries(raw.names, MANAGED) or not states_in(raw.names):
             kept.strays.pop(raw.number, None)

@@ -1,0 +1,1 @@
+"""The OpenClaw plugin: plain JavaScript in ``plugin/``, and the Python child that it talks to."""
