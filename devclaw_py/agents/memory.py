@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, L
 from devclaw_py.agents.console import Console, PlainTyping
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.following import End, Ended
+from devclaw_py.model.question import Asked
 from devclaw_py.model.usage import Meter, TaskUsage, Tokens
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals.base import TerminalSession
@@ -125,6 +127,12 @@ class MemoryAgent(PlainTyping):
     def heard(self, folder: Path, line: str, since: float) -> bool:
         """Return False for the sessions in ``unhearing``."""
         return folder.name not in self.unhearing
+
+    def ask(self, session: str, name: str, asked: Asked, *, at: float, expires: float) -> Path:
+        """Play a worker that asks people; return where its answer will be."""
+        record = {"id": name, "at": int(at), "expires": int(expires), "asked": asked.model_dump(mode="json")}
+        mailbox.put(self._folders[session] / mailbox.QUESTIONS / f"{name}.json", json.dumps(record))
+        return self._folders[session] / mailbox.ANSWERS / name
 
     def context(self, folder: Path) -> Context | None:
         """Return what ``used`` says; conversations are named by session and number."""

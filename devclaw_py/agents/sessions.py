@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from devclaw_py.agents import mailbox, tokens
+from devclaw_py.agents.asking import Asking
 from devclaw_py.agents.base import Compaction, Context, Workplace
 from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.agents.turn import files_of, turn
-from devclaw_py.agents.urging import Urging
 from devclaw_py.errors import SessionFailed, WorkerBusy
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.usage import Meter, TaskUsage
@@ -23,7 +23,7 @@ POLL_S = 0.02
 OVER = (LookStatus.ABSENT, LookStatus.DEAD)
 
 
-class Sessions(Urging):
+class Sessions(Asking):
     """The worker sessions of one workspace.
 
     A session has a lock of its own, held while anything is typed into it, while it is started and while it is
@@ -250,5 +250,4 @@ def _stuck(name: str, look: Look) -> str:
 
 
 def _attach(place: Workplace) -> str:
-    words = [place.project, place.role, place.tier, *([str(place.seat)] if place.seat > 1 else [])]
-    return f"devclaw attach {' '.join(words)} --write shows it; then call again"
+    return f"{place.attach} shows it; then call again"

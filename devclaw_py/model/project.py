@@ -10,7 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from devclaw_py.errors import RepositoryError
-from devclaw_py.model.pipeline import Integration, Mode, Provider, Role, RoleExecution, SeatKey, State, Tier
+from devclaw_py.model.pipeline import (
+    Integration,
+    Mode,
+    PermissionMode,
+    Provider,
+    Role,
+    RoleExecution,
+    SeatKey,
+    State,
+    Tier,
+)
 
 TMUX_KEY = "tmux:"
 MOST_SEATS = 16
@@ -127,6 +137,8 @@ class Project(Kept):
     channel: str | None = None
     mode: Mode = Mode.RUNNING
     models: dict[str, str] = Field(default_factory=dict)
+    permission_mode: PermissionMode | None = None
+    allow: tuple[str, ...] | None = None
     dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
     qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
     workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] = Field(default_factory=dict)

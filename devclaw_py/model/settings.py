@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from devclaw_py.model.pipeline import Tier
+from devclaw_py.model.pipeline import PermissionMode, Tier
 
 # Infinity is a number in TOML, and a wait without end is what the time limits are there to prevent.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -28,13 +28,18 @@ class AgentSettings(Section):
     program: tuple[str, ...] = Field(
         (), description="The scripted agent's program and its arguments, run once for each task."
     )
-    permission_mode: Literal["dontAsk", "default", "acceptEdits", "bypassPermissions"] = Field(
-        "dontAsk", description="Claude Code's permission mode; in dontAsk nothing waits for a person."
+    permission_mode: PermissionMode = Field(
+        PermissionMode.DONT_ASK,
+        description="Claude Code's permission mode: in dontAsk nothing waits for a person, in default and acceptEdits "
+        "workers ask. A project may have its own.",
     )
     allow: tuple[str, ...] = Field(
         ("Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "Bash(git:*)"),
         description="What Claude Code may do unasked, as its permission rules; devclaw's own tools always may. "
         "Add the project's test command: `Bash(pytest:*)`.",
+    )
+    answer_min: Seconds = Field(
+        30, description="Minutes that a worker's question waits for `session_answer`; then it is told that nobody did."
     )
     claude_bin: Word = Field("claude", description="Claude Code's program.")
     env_file: str = Field(

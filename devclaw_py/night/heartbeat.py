@@ -12,6 +12,7 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
+from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.following import follow, followed_groups
 from devclaw_py.operations.recovery import settle
@@ -44,12 +45,13 @@ class Visit:
     sent: int = 0
     unsent: int = 0
     busy: str | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
 
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        done = (self.settled, self.spoken, self.urged, self.followed, self.sent)
+        done = (self.settled, self.spoken, self.urged, self.followed, self.sent, self.asked)
         return any((*done, self.waiting, self.unsent, self.busy, self.error))
 
 
@@ -75,6 +77,7 @@ def visit_all(app: App, *, force: bool, caller: Caller = RECOVERY, groups: Seque
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
+    tell_stuck(app)
     stirring = _stirring(app)
     visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
     return [_visit(app, visit, force=force, caller=caller) if visit.group_id in stirring else visit for visit in visits]
@@ -86,6 +89,7 @@ def _stirring(app: App) -> set[str]:
     groups = [intent.group_id for intent in journal.intents()]
     groups += [wish.group_id for wish in journal.wishes()]
     groups += groups_waited_for(app)
+    groups += groups_asking(app)
     groups += Looks(app.workspace).wanted()
     groups += followed_groups(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
@@ -96,6 +100,7 @@ def _visit(app: App, visit: Visit, *, force: bool, caller: Caller) -> Visit:
     try:
         _settle(app, visit, force=force, early=looked)
         visit.spoken = speak_on(app, visit.group_id)
+        visit.asked = ask_on(app, visit.group_id)
         visit.urged = follow(app, visit.group_id, caller=caller)
         visit.followed = carry_out(app, visit.group_id, caller=caller)
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):

@@ -68,6 +68,8 @@ def _shown(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry}" for name, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(str(entry) for entry in value)
     return str(value or "")
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from devclaw_py.app import App
-from devclaw_py.model.pipeline import Integration, Role, RoleExecution, Tier
+from devclaw_py.errors import NotAllowed
+from devclaw_py.model.caller import CallerKind
+from devclaw_py.model.pipeline import Integration, PermissionMode, Role, RoleExecution, Tier
 from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
+
+WORKSPACE = "workspace"
+# Not taken as they come.
+APART = {"project_group_id", "request_id", "models", "workers", "permission_mode", "allow"}
 
 
 class Args(WritingArgs):
@@ -32,16 +38,39 @@ class Args(WritingArgs):
     models: dict[Tier, FilledLine | None] | None = Field(
         None, description="Models of this project's tiers, over the settings; null: the setting counts again."
     )
+    permission_mode: Literal["dontAsk", "default", "acceptEdits", "bypassPermissions", "workspace"] | None = Field(
+        None,
+        description="Claude Code's permission mode here, from the next start of a session on; workspace: the setting "
+        "counts again. bypassPermissions can be set by a person only.",
+    )
+    allow: tuple[FilledLine, ...] | None = Field(
+        None,
+        description="What Claude Code may do here unasked, in the place of the setting `[agent] allow`; the one entry "
+        "workspace: the setting counts again.",
+    )
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
     """Change a project's settings; what is left out stays as it is."""
-    changes = args.model_dump(exclude={"project_group_id", "request_id", "models", "workers"}, exclude_none=True)
+    changes = args.model_dump(exclude=APART, exclude_none=True)
     if args.workers:
         changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
+    changes |= _permissions(args, call)
     return change_project(app, call, group_id=args.group, changes=changes)
+
+
+def _permissions(args: Args, call: Call) -> dict[str, Any]:
+    if args.permission_mode == PermissionMode.BYPASS.value and call.caller.kind is not CallerKind.HUMAN:
+        raise NotAllowed(f"{call.caller} cannot set {PermissionMode.BYPASS}", hint="a person can, on the command line")
+    given: dict[str, Any] = {}
+    if args.permission_mode is not None:
+        own = args.permission_mode != WORKSPACE
+        given["permission_mode"] = PermissionMode(args.permission_mode) if own else None
+    if args.allow is not None:
+        given["allow"] = args.allow if args.allow != (WORKSPACE,) else None
+    return given
 
 
 TOOL = Tool("project_update", Args, project_update)

@@ -137,6 +137,8 @@ def prepare(
     Raises:
         ConfigError: see the functions above.
     """
+    own = {"permission_mode": place.permission_mode, "allow": place.allow}
+    settings = settings.model_copy(update={name: value for name, value in own.items() if value is not None})
     extra = extra_environment(settings, place.workspace)
     refuse_bypass_as_root(settings, extra)
     whole = {
@@ -180,7 +182,7 @@ def _settings(settings: AgentSettings, folder: Path, extra: Mapping[str, str]) -
     written: dict[str, Any] = {
         "env": dict(extra),
         "permissions": {"allow": [*OWN_TOOLS, *settings.allow]},
-        "hooks": events.hooks(folder),
+        "hooks": events.hooks(folder, answer_s=max(1, int(settings.answer_min * 60))),
         "statusLine": events.command(folder, "status"),
     }
     if settings.permission_mode == BYPASS:

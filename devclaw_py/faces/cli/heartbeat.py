@@ -76,6 +76,7 @@ def lines_of(visit: Visit) -> list[str]:
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
+    lines += [f"{visit.project}: {asked['session']} [{asked['id']}] {asked['what']}" for asked in visit.asked]
     for done in visit.urged:
         what = done["did"].removeprefix("worker_").replace("_", " ")
         lines.append(f"{visit.project}: {done['role']} on #{done['issueId']} was {what}: {done['why']}")
