@@ -14,11 +14,12 @@ from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
+from devclaw_py.rules.testing import TestCommand
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 WORKSPACE = "workspace"
 # Not taken as they come.
-APART = {"project_group_id", "request_id", "models", "workers", "permission_mode", "allow"}
+APART = {"project_group_id", "request_id", "models", "workers", "permission_mode", "allow", "test_command"}
 
 
 class Args(WritingArgs):
@@ -48,6 +49,11 @@ class Args(WritingArgs):
         description="What Claude Code may do here unasked, in the place of the setting `[agent] allow`; the one entry "
         "workspace: the setting counts again.",
     )
+    test_command: TestCommand | None = Field(
+        None,
+        description="Command that runs the project's tests, such as `pytest -q`: workers are told it, and "
+        "Claude Code may run it unasked from the next start of a session on. Blank: none.",
+    )
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
@@ -57,6 +63,8 @@ def project_update(app: App, call: Call, args: Args) -> Answer:
         changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
+    if args.test_command is not None:
+        changes["test_command"] = args.test_command or None
     changes |= _permissions(args, call)
     return change_project(app, call, group_id=args.group, changes=changes)
 
