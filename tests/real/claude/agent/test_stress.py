@@ -73,6 +73,7 @@ class Sent:
     said: Counter[str] = field(default_factory=Counter)
     unheard: list[str] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    refused_words: list[str] = field(default_factory=list)
     drafts_lost: list[str] = field(default_factory=list)
 
 
@@ -173,17 +174,22 @@ class Worker:
         self.rests()
 
     def say(self, turn: int) -> None:
-        """Send a person's message as session_send does, every other one while the session is at work."""
+        """Send a person's message as session_send does, every other one while the session is at work.
+
+        A person who is told that it did not go sends it again.
+        """
         if turn % 2:
             self.sessions.tell(self.name, f"notice before {turn}")
         text = words(self.number, turn)
-        message = Message(op=f"{turn:02x}", group_id="-1001", caller="human", text=text)
-        try:
-            self.sessions.speak(self.name, message)
-        except SessionError as error:
-            self.sent.unheard.append(f"{text}: {error}")
-        else:
-            self.sent.said[flat(harmless(text))] += 1
+        for attempt in range(TRIES):
+            message = Message(op=f"{turn:02x}{attempt}", group_id="-1001", caller="human", text=text)
+            try:
+                self.sessions.speak(self.name, message)
+            except SessionError as error:
+                self.sent.refused_words.append(f"{text[:20]!r} {self.number}.{turn}: {str(error)[:400]}")
+            else:
+                self.sent.said[flat(harmless(text))] += 1
+                break
         self.wait_for(self.has_heard, f"{self.name} has no message", within_s=RESTS_S)
         self.rests()
 
@@ -356,19 +362,23 @@ def test_every_hostile_task_arrives_once_and_as_it_was_sent(
     said = sum((worker.sent.said for worker in workers), Counter[str]())
     unheard = [text for worker in workers for text in worker.sent.unheard]
     refused = sum((worker.sent.refused for worker in workers), Counter[str]())
+    refused_words = [text for worker in workers for text in worker.sent.refused_words]
     lost = [screen for worker in workers for screen in worker.sent.drafts_lost]
     tasks = sum(times[offer] == 1 and got.get(offer) == sha for offer, sha in meant.items())
     with capsys.disabled():  # a process of xdist has no other way to a terminal than stderr
         print(
             f"\n{WORKERS} workers x {TURNS} turns: {tasks} of {WORKERS * TURNS} tasks exactly once, SHA-256 equal; "
             f"{sum(heard[text] == 1 for text in said)} of {WORKERS * TURNS} messages exactly once, word for word; "
-            f"refused and sent again {dict(refused)}, {len(lost)} drafts lost, {len(standin.requests)} requests, "
-            f"{time.monotonic() - began:.0f} s",
+            f"refused and sent again: tasks {dict(refused)}, messages {len(refused_words)}; "
+            f"{len(lost)} drafts lost, {len(standin.requests)} requests, {time.monotonic() - began:.0f} s",
+            *refused_words,
+            sep="\n",
             file=sys.stderr,
         )
     assert len(meant) == WORKERS * TURNS
     assert (times, odd) == (Counter(meant.keys()), [])
     assert got == meant
     assert unheard == []
+    assert len(said) == WORKERS * TURNS
     assert heard == said
     assert lost == []
