@@ -24,6 +24,8 @@ from devclaw_py.model.pipeline import (
 
 TMUX_KEY = "tmux:"
 MOST_SEATS = 16
+# Words and blanks: nothing that a shell or a permission rule reads as more than letters.
+TEST_COMMAND = r"^[A-Za-z0-9_./][A-Za-z0-9_./:@+%,-]{0,99}( [A-Za-z0-9_./:@+%,=-]{1,100}){0,9}$"
 SELDOM = frozenset({"forge", "budget", "workers", "devWorkers", "qaWorkers"})
 
 
@@ -141,6 +143,7 @@ class Project(Kept):
     budget: dict[str, float] = Field(default_factory=dict)
     permission_mode: PermissionMode | None = None
     allow: tuple[str, ...] | None = None
+    test_command: Annotated[str, Field(pattern=TEST_COMMAND)] | None = None
     dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
     qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
     workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] = Field(default_factory=dict)

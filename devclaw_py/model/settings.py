@@ -37,7 +37,7 @@ class AgentSettings(Section):
     allow: tuple[str, ...] = Field(
         ("Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "Bash(git:*)"),
         description="What Claude Code may do unasked, as its permission rules; devclaw's own tools always may. "
-        "Add the project's test command: `Bash(pytest:*)`.",
+        "A project's testCommand is allowed beside it.",
     )
     answer_min: Seconds = Field(
         30, description="Minutes that a worker's question waits for `session_answer`; then it is told that nobody did."

@@ -78,6 +78,7 @@ def worded(
         notes=notes,
         earlier=earlier,
         newest=app.settings.limits.comments,
+        test_command=project.test_command,
     )
 
 

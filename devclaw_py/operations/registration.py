@@ -18,6 +18,7 @@ from devclaw_py.operations.recovery import check_unanswered, project_held, settl
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
+from devclaw_py.rules import testing
 from devclaw_py.rules.slug import check_name, slug
 
 
@@ -86,7 +87,17 @@ def _check_new_forge(app: App, wanted: Project) -> None:
 
 def _intent(app: App, call: Call, project: Project, why: str) -> Intent:
     payload = {"project": project.name, "entry": project.on_disk(), "why": why}
+    if project.test_command is None and (suggested := _likely_tests(project.repo_path)):
+        payload["suggested"] = suggested
     return begun(app, call, REGISTER, project.group_id, payload)
+
+
+def _likely_tests(repo: Path) -> str | None:
+    """Return the test command that the repository's root speaks for; it is only told, never run."""
+    try:
+        return testing.likely({path.name for path in repo.iterdir()})
+    except OSError:
+        return None
 
 
 def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
+from devclaw_py.rules.testing import TestCommand
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 WORKSPACE = "workspace"
 # Not taken as they come.
-APART = {"project_group_id", "request_id", "models", "workers", "budget", "permission_mode", "allow"}
+APART = {"project_group_id", "request_id", "models", "workers", "budget", "permission_mode", "allow", "test_command"}
 
 
 class Overridden(StrEnum):
@@ -63,6 +64,11 @@ class Args(WritingArgs):
         description="What Claude Code may do here unasked, in the place of the setting `[agent] allow`; the one entry "
         "workspace: the setting counts again.",
     )
+    test_command: TestCommand | None = Field(
+        None,
+        description="Command that runs the project's tests, such as `pytest -q`: workers are told it, and "
+        "Claude Code may run it unasked from the next start of a session on. Blank: none.",
+    )
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
@@ -74,6 +80,8 @@ def project_update(app: App, call: Call, args: Args) -> Answer:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
     if args.budget:
         changes["budget"] = {key.value: most for key, most in args.budget.items()}
+    if args.test_command is not None:
+        changes["test_command"] = args.test_command or None
     changes |= _permissions(args, call)
     return change_project(app, call, group_id=args.group, changes=changes)
 
