@@ -21,6 +21,7 @@ from devclaw_py.errors import Conflict, DevClawError, Internal, InvalidArguments
 from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.journal import AuditLine
 from devclaw_py.model.project import Seat
+from devclaw_py.operations.asking import ask_on
 from devclaw_py.operations.ending import failure, waiting
 from devclaw_py.operations.following import follow
 from devclaw_py.operations.recovery import check_unanswered, whole
@@ -35,6 +36,7 @@ from devclaw_py.tools import (
     project_register,
     project_update,
     queue_status,
+    session_answer,
     session_health,
     session_send,
     task_comment,
@@ -60,6 +62,7 @@ ALL = (
     project_update.TOOL,
     project_mode.TOOL,
     devclaw_setup.TOOL,
+    session_answer.TOOL,
 )
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in ALL}
 
@@ -83,6 +86,8 @@ AUDITED = (
     "session",
     "waits",
     "textPreview",
+    "questionId",
+    "answers",
 )
 
 
@@ -107,7 +112,7 @@ def call(app: App, name: str, arguments: Mapping[str, Any], caller: Caller, *, o
         answer = failure(_bug(name, error))
     if context.settled:
         answer["settled"] = context.settled
-    group_id = _group(args, arguments)
+    group_id = _group(args, arguments) or answer.get("groupId")
     with _warning(answer):
         # Noted first: whoever ends an operation that was left open must write another line, not this one again.
         app.store.journal.set_lined(context.op)
@@ -231,6 +236,7 @@ def _follow(app: App, context: Call, answer: dict[str, Any], group_id: str) -> N
     with _warning(answer):
         # Before the next task: a message may be about what was just done.
         speak_on(app, group_id)
+        ask_on(app, group_id)
         if urged := follow(app, group_id, caller=context.caller, own_session=context.caller.session):
             answer["urged"] = urged
         for outcome in carry_out(app, group_id, own_session=context.caller.session):

@@ -6,17 +6,18 @@ it to ``accepted/<issue>.<attempt>``; devclaw voids it by renaming it to ``void/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from devclaw_py.agents.console import Console
 from devclaw_py.model.base import Value
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.following import Ended
 from devclaw_py.model.pipeline import Role, Tier
+from devclaw_py.model.question import Asked
 from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.terminals.base import TerminalSession
 
@@ -59,7 +60,11 @@ class Compaction(StrEnum):
 
 
 class Workplace(Value):
-    """Everything an agent needs to know of its session; all paths are absolute."""
+    """Everything an agent needs to know of its session; all paths are absolute.
+
+    ``permission_mode`` and ``allow`` are the project's own, over the settings of the agent; ``test_command`` may be run
+    whatever they say.
+    """
 
     session: str
     workspace: Path
@@ -71,6 +76,15 @@ class Workplace(Value):
     model: str
     worktree: Path
     folder: Path
+    permission_mode: str | None = None
+    allow: tuple[str, ...] | None = None
+    test_command: str | None = None
+
+    @property
+    def attach(self) -> str:
+        """The command that shows a person the session and lets them type into it."""
+        words = [self.project, self.role, self.tier, *([str(self.seat)] if self.seat > 1 else [])]
+        return f"devclaw attach {' '.join(words)} --write"
 
     @property
     def token_file(self) -> Path:
@@ -186,6 +200,21 @@ class Agent(Protocol):
 
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's that was left in the input; a session that is gone is no error."""
+        ...
+
+    def asked(self, payload: Mapping[str, Any]) -> Asked | None:
+        """Return what the agent's side wrote into a question's file, for people; None when it asks nothing."""
+        ...
+
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Say whether the agent still waits for the answer to a question's file; True when that is not known."""
+        ...
+
+    def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
+        """Return the line that tells the agent's side the answers, one for each part of what it asked.
+
+        ``message`` is what ``caller`` says to a denial.
+        """
         ...
 
     def context(self, folder: Path) -> Context | None:

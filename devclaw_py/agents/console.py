@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from devclaw_py.kernel.clock import Clock
+from devclaw_py.model.question import Asked
 from devclaw_py.terminals.base import Terminal
 
 
@@ -53,3 +58,18 @@ class PlainTyping:
     def tidy(self, console: Console) -> None:
         """Empty the input line."""
         console.terminal.clear_input(console.name)
+
+    def asked(self, payload: Mapping[str, Any]) -> Asked | None:
+        """Return what a file says in the form of `Asked`; a program that only reads lines writes none."""
+        try:
+            return Asked.model_validate(payload)
+        except ValidationError:
+            return None
+
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Return True: nothing else is known."""
+        return True
+
+    def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
+        """Return the answers as JSON."""
+        return json.dumps({"answers": list(answers), "caller": caller, "message": message})

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 OFFERS, ACCEPTED, VOID, TASKS, EVENTS = "offers", "accepted", "void", "tasks", "events"
-FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS)
+QUESTIONS, ANSWERS = "questions", "answers"
+FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS, QUESTIONS, ANSWERS)
 STATE = "state.json"
 USED = "used"
 RUNG = "rung"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from devclaw_py.agents.console import Console, PlainTyping
 from devclaw_py.agents.sessions import Sessions
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.following import End, Ended
+from devclaw_py.model.question import Asked
 from devclaw_py.model.usage import Meter, TaskUsage, Tokens
 from devclaw_py.rules.cleaning import one_line
 from devclaw_py.terminals.base import TerminalSession
@@ -55,6 +57,7 @@ class MemoryAgent(PlainTyping):
         self.stopped: Callable[[str], None] = lambda session: None
         self.forgetful: set[str] = set()
         self.deaf: set[str] = set()
+        self.talks = False
         self.working: set[str] = set()
         self.unhearing: set[str] = set()
         self.received: list[tuple[str, str]] = []
@@ -137,6 +140,12 @@ class MemoryAgent(PlainTyping):
         """Return False for the sessions in ``unhearing``."""
         return folder.name not in self.unhearing
 
+    def ask(self, session: str, name: str, asked: Asked, *, at: float, expires: float) -> Path:
+        """Play a worker that asks people; return where its answer will be."""
+        record = {"id": name, "at": int(at), "expires": int(expires), "asked": asked.model_dump(mode="json")}
+        mailbox.put(self._folders[session] / mailbox.QUESTIONS / f"{name}.json", json.dumps(record))
+        return self._folders[session] / mailbox.ANSWERS / name
+
     def context(self, folder: Path) -> Context | None:
         """Return what ``used`` says; conversations are named by session and number."""
         if folder.name not in self.used:
@@ -166,6 +175,12 @@ class MemoryAgent(PlainTyping):
         tokens = Tokens(output=until.size - since.size)
         return TaskUsage(models={"memory": tokens}, cost_usd=tokens.output / 1000, until=until)
 
+    def spend(self, session: str, *, usd: float) -> None:
+        """Let a session's conversation cost so much more; a token costs a thousandth of a dollar here."""
+        found = self.context(self._folders[session])
+        if found is not None:
+            self.spent[found.conversation] = (self.spent.get(found.conversation) or 0) + round(usd * 1000)
+
     def diagnose(self) -> list[Finding]:
         """Say that no program is run."""
         return [Finding(type="agent", severity=Severity.OK, message="workers are played in memory")]
@@ -174,6 +189,8 @@ class MemoryAgent(PlainTyping):
         self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
         self.working.discard(name)
         self.quiet.pop(name, None)
+        if self.talks:
+            self.used.setdefault(name, 0.0)
         if "--resume" in started.argv:
             self._resumes += 1
             self.resumed[name] = self._resumes

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
+from devclaw_py.agents.asking import Asking
 from devclaw_py.agents.base import Compaction, Context, Workplace
 from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.agents.surroundings import base_environment, session_limit
 from devclaw_py.agents.turn import files_of, turn
-from devclaw_py.agents.urging import Urging
 from devclaw_py.errors import SessionFailed, WorkerBusy
 from devclaw_py.model.pipeline import SessionAction
 from devclaw_py.model.usage import Meter, TaskUsage
@@ -24,7 +25,7 @@ POLL_S = 0.02
 OVER = (LookStatus.ABSENT, LookStatus.DEAD)
 
 
-class Sessions(Urging):
+class Sessions(Asking):
     """The worker sessions of one workspace.
 
     A session has a lock of its own, held while anything is typed into it, while it is started and while it is
@@ -213,6 +214,19 @@ class Sessions(Urging):
                 raise SessionFailed(_stuck(name, look), hint=_attach(place))
             self._clock.sleep(POLL_S)
 
+    def living_in_terminal(self, names: Iterable[str]) -> dict[str, int]:
+        """Return those of the sessions whose processes live below a tmux server, each with the server's process.
+
+        What outlives a server that has ended is not among them: that is not the worker any more.
+        """
+        found = {}
+        tokens_of = {str(self.folder(name) / tokens.TOKEN): name for name in names}
+        for pid, value in processes.holding(tokens.VARIABLE, tokens_of):
+            server = next((above for above in processes.parents(pid) if processes.named(above, "tmux")), None)
+            if server is not None:
+                found[tokens_of[value]] = server
+        return found
+
     def room(self) -> int:
         """Return how many workers may be at work at once.
 
@@ -264,5 +278,4 @@ def _stuck(name: str, look: Look) -> str:
 
 
 def _attach(place: Workplace) -> str:
-    words = [place.project, place.role, place.tier, *([str(place.seat)] if place.seat > 1 else [])]
-    return f"devclaw attach {' '.join(words)} --write shows it; then call again"
+    return f"{place.attach} shows it; then call again"

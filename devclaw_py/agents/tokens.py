@@ -37,7 +37,7 @@ def of(folder: Path) -> str | None:
 def holder(root: Path, token: str) -> Workplace | None:
     """Return whose token it is; all tokens are compared, each in constant time."""
     found = [folder for folder, known in _tokens(root) if same(known, token)]
-    return _place(found[0]) if found else None
+    return place_of(found[0]) if found else None
 
 
 def worker_above(root: Path, pid: int) -> Workplace | None:
@@ -54,7 +54,7 @@ def worker_above(root: Path, pid: int) -> Workplace | None:
 
 
 def _worker_with(root: Path, folder: Path) -> Workplace:
-    place = _place(folder) if folder.parent.resolve() == root.resolve() and of(folder) else None
+    place = place_of(folder) if folder.parent.resolve() == root.resolve() and of(folder) else None
     if place is None:
         raise NotAllowed(
             f"the call comes from a worker session with the folder {folder}, which is no live session of {root}",
@@ -70,7 +70,8 @@ def _tokens(root: Path) -> Iterator[tuple[Path, str]]:
             yield file.parent, token
 
 
-def _place(folder: Path) -> Workplace | None:
+def place_of(folder: Path) -> Workplace | None:
+    """Return whose session the folder is, or None when that is not known."""
     try:
         return Workplace.model_validate_json((folder / PLACE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

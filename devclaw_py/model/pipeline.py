@@ -43,6 +43,15 @@ class Tier(StrEnum):
         return Role.QA if self is Tier.QA else Role.DEV
 
 
+class PermissionMode(StrEnum):
+    """How Claude Code treats what no rule allows: refuses it, asks, asks for commands only, or allows it."""
+
+    DONT_ASK = "dontAsk"
+    DEFAULT = "default"
+    ACCEPT_EDITS = "acceptEdits"
+    BYPASS = "bypassPermissions"
+
+
 class StateKind(StrEnum):
     """What a state means for the pipeline."""
 

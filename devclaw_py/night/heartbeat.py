@@ -17,6 +17,7 @@ from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.night.dispatch import Known, hand_out
+from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
 from devclaw_py.operations.following import follow, followed_groups
 from devclaw_py.operations.health import mend
@@ -56,12 +57,13 @@ class Visit:
     sent: int = 0
     unsent: int = 0
     busy: str | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
 
     @property
     def eventful(self) -> bool:
         """Whether there is anything to say of it."""
-        done = (self.settled, self.mended, self.spoken, self.urged, self.followed, self.given, self.sent)
+        done = (self.settled, self.mended, self.spoken, self.asked, self.urged, self.followed, self.given, self.sent)
         return any((*done, self.waiting, self.unsent, self.busy, self.error))
 
 
@@ -98,7 +100,8 @@ def beat(app: App, known: Known | None = None) -> Tick:
     if not app.settings.heartbeat.dispatch:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
-    projects = [project for group, project in app.store.registry.all().items() if group in well]
+    projects = app.store.registry.all().values()
+    mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
     try:
         room = app.sessions.room()
     except SessionError as trouble:
@@ -106,7 +109,7 @@ def beat(app: App, known: Known | None = None) -> Tick:
         for visit in well.values():
             visit.error = failure(trouble)["error"]
         return Tick(visits)
-    handed = hand_out(app, projects, room=room, known=known)
+    handed = hand_out(app, mine, room=room, known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():
@@ -132,6 +135,7 @@ def visit_all(
     if groups is None:
         # An interrupted registration or set-up belongs to no project yet.
         groups = list(dict.fromkeys([*names, *(intent.group_id for intent in app.store.journal.intents())]))
+    tell_stuck(app)
     stirring, panes = _stirring(app), Panes(app)
     visits = [Visit(group, names.get(group, "(no project)")) for group in groups]
     looks = Looks(app.workspace)
@@ -165,6 +169,7 @@ def _stirring(app: App) -> set[str]:
     groups = [intent.group_id for intent in journal.intents()]
     groups += [wish.group_id for wish in journal.wishes()]
     groups += groups_waited_for(app)
+    groups += groups_asking(app)
     groups += Looks(app.workspace).wanted()
     groups += followed_groups(app)
     return {*groups, *(row.group_id for row in journal.outbox())}
@@ -176,6 +181,7 @@ def _visit(app: App, visit: Visit, *, force: bool, early: bool, caller: Caller) 
     with _failures_of(visit, force=force):
         _settle(app, visit, force=force, early=early)
         visit.spoken = speak_on(app, visit.group_id)
+        visit.asked = ask_on(app, visit.group_id)
         visit.urged = follow(app, visit.group_id, caller=caller)
         visit.followed = carry_out(app, visit.group_id, caller=caller)
         for row in pump(app.store, app.notifier, app.clock, caller=caller, group_id=visit.group_id):

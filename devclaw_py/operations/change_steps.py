@@ -32,7 +32,8 @@ def _committed(app: App, intent: Intent) -> bool:
     if intent.undoing:
         return False
     entry = project_of(app, intent).on_disk()
-    return all(entry.get(key) == pair["to"] for key, pair in intent.payload["changed"].items())
+    # What is empty may be left out of the entry.
+    return all((entry.get(key) or None) == (pair["to"] or None) for key, pair in intent.payload["changed"].items())
 
 
 def _finish(app: App, intent: Intent) -> Closing:
@@ -68,6 +69,8 @@ def _shown(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, dict):
         return ", ".join(f"{name} {entry}" for name, entry in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(str(entry) for entry in value)
     return str(value or "")
 
 

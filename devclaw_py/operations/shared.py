@@ -76,6 +76,9 @@ def workplace(app: App, project: Project, key: SeatKey, tier: Tier, session: str
         model=app.model_of(project, tier),
         worktree=app.work.desk(project, key.role, tier, key.number).worktree,
         folder=app.sessions.folder(session),
+        permission_mode=project.permission_mode,
+        allow=project.allow,
+        test_command=project.test_command,
     )
 
 

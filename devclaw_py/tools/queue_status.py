@@ -12,6 +12,7 @@ from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Intent
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project, Seat
+from devclaw_py.operations.asking import open_questions
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import announce, workflow
 from devclaw_py.tools.base import Answer, Group, GroupArgs, Tool
@@ -60,6 +61,7 @@ def _project(app: App, project: Project) -> dict[str, Any]:
         "wishes": [
             {"issueId": wish.issue, "role": wish.role.value} for wish in app.store.journal.wishes(project.group_id)
         ],
+        "questions": open_questions(app, project),
     }
     try:
         tracker = app.open_tracker(project)
@@ -118,6 +120,7 @@ def _told(entry: dict[str, Any]) -> Announcement:
         waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} | {State.REFINING: len(refining)}
     trouble = [entry["error"]["message"]] if "error" in entry else []
     trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
+    trouble += [f"{asked['session']} asks [{asked['id']}]: {asked['brief']}" for asked in entry["questions"]]
     busy = {role.value: entry[role]["issueId"] for role in Role}
     for role in Role:
         busy |= {f"{role}-{number}": seat["issueId"] for number, seat in enumerate(entry.get(f"{role}Workers", ()), 2)}

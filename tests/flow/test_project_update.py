@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.model.pipeline import Integration, RoleExecution
-from tests.conftest import Office
+from tests.conftest import GROUP, Office
 
 
 @pytest.mark.parametrize(
@@ -99,3 +100,74 @@ def test_a_change_that_was_cut_off_after_the_registry_is_finished_and_told(offic
 
     assert [line["recovered"] for line in office.lines("project_update")] == [True]
     assert any("autoChain: off → on" in row.announcement.text for row in heard)
+
+
+def test_a_permission_mode_of_the_project_counts_over_the_setting_until_it_is_given_back(office: Office) -> None:
+    office.done("project_update", permissionMode="default", allow=["Bash(pytest:*)", "Read"])
+    assert (office.project.permission_mode, office.project.allow) == ("default", ("Bash(pytest:*)", "Read"))
+
+    office.done("project_update", permissionMode="workspace", allow=["workspace"])
+    assert (office.project.permission_mode, office.project.allow) == (None, None)
+
+
+def test_only_a_person_lets_workers_do_anything_unasked(office: Office) -> None:
+    orchestrator = Caller(kind=CallerKind.ORCHESTRATOR, group_id=GROUP)
+
+    assert office.refused("project_update", orchestrator, permissionMode="bypassPermissions") == "not_allowed"
+    assert office.project.permission_mode is None
+    office.done("project_update", permissionMode="bypassPermissions")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest; id",
+        "pytest && id",
+        "$(id)",
+        "`id`",
+        "a|b",
+        "a > b",
+        "make *",
+        "x) Bash(rm:",
+        "a\nb",
+        "-c",
+        "A=1 make",
+        "a  b",
+    ],
+)
+def test_a_test_command_has_nothing_that_a_shell_or_a_rule_reads(office: Office, command: str) -> None:
+    assert office.refused("project_update", testCommand=command) == "invalid_arguments"
+    assert office.project.test_command is None
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest -q", "npm run test:unit", "./gradlew test", "go test ./...", "make -j4 CI=1 t"]
+)
+def test_a_test_command_is_told_to_the_worker_and_given_to_its_start(office: Office, command: str) -> None:
+    office.done("project_update", testCommand=command)
+    office.doing()
+
+    place = office.app.sessions.worker_of(office.app.sessions.token("shop-dev-medior"))
+    assert place is not None
+    assert place.test_command == command
+    task = office.app.sessions.folder("shop-dev-medior") / "tasks" / "1.1.md"
+    assert f"Tests: run them with `{command}`" in task.read_text()
+
+
+def test_a_blank_test_command_takes_it_back(office: Office) -> None:
+    office.done("project_update", testCommand="pytest -q")
+
+    office.done("project_update", testCommand="")
+
+    assert office.project.test_command is None
+    office.doing()
+    assert "Tests: run" not in (office.app.sessions.folder("shop-dev-medior") / "tasks" / "1.1.md").read_text()
+
+
+def test_the_next_worker_is_started_as_the_project_says(office: Office) -> None:
+    office.done("project_update", permissionMode="acceptEdits", allow=["Read"])
+    office.doing()
+
+    place = office.app.sessions.worker_of(office.app.sessions.token("shop-dev-medior"))
+    assert place is not None
+    assert (place.permission_mode, place.allow) == ("acceptEdits", ("Read",))

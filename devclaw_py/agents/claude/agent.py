@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, Launch, Workplace
 from devclaw_py.agents.claude import (
+    asking,
     checkup,
     compacting,
     conversation,
@@ -31,6 +33,7 @@ from devclaw_py.agents.console import Console
 from devclaw_py.errors import SessionFailed
 from devclaw_py.model.finding import Finding
 from devclaw_py.model.following import Ended
+from devclaw_py.model.question import Asked
 from devclaw_py.model.settings import AgentSettings
 from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.rules.cleaning import one_line
@@ -98,7 +101,10 @@ class ClaudeAgent:
         """Return the state of the session's process; a change is noted in ``states.log``."""
         reading = self.read(folder, session, screen)
         self._note(folder, reading)
-        return Condition(state=states.AS_AGENT[reading.state], detail=reading.detail)
+        state = states.AS_AGENT[reading.state]
+        if reading.state in states.WAITING and reading.source != asking.SOURCE:
+            state = AgentState.UNKNOWN
+        return Condition(state=state, detail=reading.detail)
 
     def read(self, folder: Path, session: TerminalSession, screen: Callable[[], str]) -> Reading:
         """Return the state of a live session's process with its source and evidence."""
@@ -108,12 +114,15 @@ class ClaudeAgent:
             return Reading(state=states.ClaudeState.UNKNOWN_SCREEN, source="files", evidence=said, detail=f"has {said}")
         told = events.read(folder, since=kept.started)
         found = presence.read(Path(kept.config), session.pid)
-        asking = None
+        asked = None
         if found is None and not told and now - kept.started >= QUIET_START_S:
-            asking = _asking(screen(), long=now - kept.started >= LONG_START_S)
+            asked = _asking(screen(), long=now - kept.started >= LONG_START_S)
         connected = (folder / READY).exists()
         usage = mailbox.read_record(folder / progress.USAGE)
-        return states.fold(told, found, now=now, asking=asking, connected=connected, usage=usage)
+        reading = states.fold(told, found, now=now, asking=asked, connected=connected, usage=usage)
+        if found is None or reading.state not in states.WAITING:
+            return reading
+        return asking.named(folder, reading, now, waiting_since=found.since)
 
     def ended(self, folder: Path, session: TerminalSession, offer: str) -> Ended | None:
         """Return how the newest turn since the offer was accepted ended; for a session that is idle."""
@@ -164,7 +173,8 @@ class ClaudeAgent:
     def heard(self, folder: Path, line: str, since: float) -> bool:
         """Say whether the event of a prompt with this text arrived."""
         told = events.read(folder, since=since)
-        return any(event.name == "UserPromptSubmit" and screen.same(event.text("prompt"), line) for event in told)
+        prompts = (event.text("prompt") for event in told if event.name == "UserPromptSubmit")
+        return any(screen.same(_unmarked(prompt), _unmarked(line)) for prompt in prompts)
 
     def submit(self, console: Console, line: str) -> None:
         """Wait for the session to be idle, then put the line into its input box and press Enter."""
@@ -202,6 +212,18 @@ class ClaudeAgent:
     def tidy(self, console: Console) -> None:
         """Remove a line of devclaw's from the box; a person's words stay."""
         delivery.tidy(console)
+
+    def asked(self, payload: Mapping[str, Any]) -> Asked | None:
+        """Return what Claude Code asks through its hook."""
+        return asking.asked(payload)
+
+    def still_asks(self, folder: Path, record: Mapping[str, Any]) -> bool:
+        """Return whether its process says that it waits: answered in the terminal, it leaves its hook running."""
+        return asking.still_asks(folder, record, now=self._now())
+
+    def reply(self, payload: Mapping[str, Any], answers: Sequence[str], *, caller: str, message: str) -> str:
+        """Return what the hook prints."""
+        return asking.reply(payload, answers, caller=caller, message=message)
 
     def context(self, folder: Path) -> Context | None:
         """Return what the status line said of the session's conversation."""
@@ -255,3 +277,8 @@ def _last_line(path: Path) -> str:
             return file.read().decode("utf-8", errors="replace").rstrip("\n").rpartition("\n")[2]
     except FileNotFoundError:
         return ""
+
+
+def _unmarked(text: str) -> str:
+    r"""Return a prompt without what Claude Code adds: a person's ``<pasted_content>`` becomes ``<\pasted_content>``."""
+    return text.replace("<\\", "<")

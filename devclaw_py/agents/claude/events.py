@@ -16,6 +16,7 @@ from typing import Any
 from devclaw_py.agents import mailbox
 
 HOOK = "hook.sh"
+ASKED = "PermissionRequest"
 # PreToolUse and PostToolUse are left out on purpose: a process for each tool call would slow the turn.
 NAMES = (
     "SessionStart",
@@ -32,6 +33,8 @@ BLOCKED = "PromptBlocked"
 FILE = re.compile(rf"\d+N?-\d+-({'|'.join((*NAMES, BLOCKED))})\.json")
 KEPT = 400
 TIMEOUT_S = 10
+# How much longer than its own limit the hook of a question may take.
+GRACE_S = 60
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,15 @@ class Event:
         return found if isinstance(found, str) else ""
 
 
-def hooks(folder: Path) -> dict[str, Any]:
-    """Return what the settings say so that each event reaches the session's folder."""
-    return {name: [{"matcher": "", "hooks": [command(folder, name) | {"timeout": TIMEOUT_S}]}] for name in NAMES}
+def hooks(folder: Path, *, answer_s: int) -> dict[str, Any]:
+    """Return what the settings say so that each event reaches the session's folder; a question waits ``answer_s``."""
+    found = {name: command(folder, name) | {"timeout": TIMEOUT_S} for name in NAMES}
+    found[ASKED] = command(folder, f"{ASKED} {answer_s}") | {"timeout": answer_s + GRACE_S}
+    return {name: [{"matcher": "", "hooks": [hook]}] for name, hook in found.items()}
 
 
 def command(folder: Path, word: str) -> dict[str, Any]:
-    """Return how ``hook.sh`` of the folder is called with a word. Claude Code hands this to a shell."""
+    """Return how ``hook.sh`` of the folder is called with a word or two. Claude Code hands this to a shell."""
     return {"type": "command", "command": f"exec sh {shlex.quote(str(folder / HOOK))} {word}"}
 
 

@@ -13,11 +13,47 @@ keep() {
         rm -f "$aside"
 }
 
+# Wakes the heartbeat. Not by a colon: where the file cannot be written, sh would end with that.
+ring() {
+    { true >"$folder/rung"; } 2>/dev/null
+}
+
 block() {
     keep PromptBlocked
     echo "devclaw: $1" >&2
     exit 2
 }
+
+# A question goes to people by a file, and its answer comes by one: whoever links that name first has decided. Claude Code
+# shows its own dialog meanwhile, which stays when nothing is said here; answered there, it ends this script.
+ask() {
+    id=$(od -An -N4 -tx1 /dev/urandom 2>/dev/null | tr -d ' \n')
+    now=$(date +%s)
+    expires=$((now + $1))
+    aside=$folder/questions/.new.$$ question=$folder/questions/$id.json answer=$folder/answers/$id
+    {
+        printf '{"id":"%s","at":%s,"expires":%s,"pid":%s,"parent":%s,"asked":%s}\n' "$id" "$now" "$expires" $$ $PPID "$payload" >"$aside" &&
+            mv -f "$aside" "$question"
+    } 2>/dev/null || {
+        rm -f "$aside"
+        return
+    }
+    ring
+    while [ ! -e "$answer" ]; do
+        kill -0 "$PPID" 2>/dev/null || return
+        # tmux may leave a killed Claude Code as a zombie, which takes signals.
+        case $(cat "/proc/$PPID/stat" 2>/dev/null) in *") Z "*) return ;; esac
+        # A link to the question needs no room on a full disk, and says that nobody answered.
+        if [ "$(date +%s)" -ge "$expires" ] && { ln "$question" "$answer" 2>/dev/null || [ ! -e "$answer" ]; }; then
+            printf '%s\n' "$unanswered"
+            return
+        fi
+        sleep 0.5
+    done
+    head -n 1 "$answer"
+}
+
+unanswered='{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"devclaw: nobody answered in time. Do not ask again: go on in the most careful way that needs no answer and say so in your report, or report blocked with this question."}}}'
 
 case $1 in
 status)
@@ -27,8 +63,14 @@ status)
     exit 0
     ;;
 UserPromptSubmit) ;;
+PermissionRequest)
+    keep "$1"
+    ask "${2:-1800}"
+    exit 0
+    ;;
 *)
     keep "$1"
+    case $1 in Stop | StopFailure | SessionEnd) ring ;; esac
     exit 0
     ;;
 esac

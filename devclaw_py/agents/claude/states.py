@@ -40,6 +40,7 @@ class ClaudeState(StrEnum):
     DEAD = "dead"
 
 
+WAITING = (ClaudeState.WAITING_PERMISSION, ClaudeState.WAITING_QUESTION)
 AS_AGENT = {
     ClaudeState.STARTING: AgentState.STARTING,
     ClaudeState.DIALOG: AgentState.UNKNOWN,

@@ -67,7 +67,7 @@ def _tell(done: Tick, *, as_json: bool) -> None:
 
 def _planned(app: App, found: Plan, *, as_json: bool) -> int:
     if as_json:
-        print(json_line({"success": True, "plan": found.model_dump(mode="json")}))
+        print(json_line({"success": True, "plan": found.model_dump(mode="json", by_alias=True)}))
         return 0
     names = {group: project.name for group, project in app.store.registry.all().items()}
     lines = [f"{names[each.group_id]}: #{each.issue} to {each.role} ({each.tier})" for each in found.pickups]
@@ -105,6 +105,7 @@ def lines_of(visit: Visit) -> list[str]:
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
+    lines += [f"{visit.project}: {asked['session']} [{asked['id']}] {asked['what']}" for asked in visit.asked]
     for done in visit.urged:
         what = done["did"].removeprefix("worker_").replace("_", " ")
         lines.append(f"{visit.project}: {done['role']} on #{done['issueId']} was {what}: {done['why']}")

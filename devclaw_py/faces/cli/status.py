@@ -172,6 +172,9 @@ def _troubles(entry: Mapping[str, Any]) -> Iterator[Text]:
         yield cell(f"✖ {name}: {entry['error']['message']}", "red")
     for parked in entry.get("parked", ()):
         yield cell(f"⏸ {name}: {parked['operation']} waits: {parked['reason']}; next try {parked['nextTry']}", "yellow")
+    for asked in entry.get("questions", ()):
+        how = f"devclaw session-answer --question-id {asked['id']}"
+        yield cell(f"❓ {name}: {asked['session']} asks [{asked['id']}]: {asked['brief']}  ({how})", "yellow")
     yield from _left_to_people(entry)
     yield from _fullness(entry)
     for begun in entry["open"]:

@@ -60,6 +60,7 @@ class Cast:
         agent = world.agent
         agent.resumes = True
         agent.work, agent.told, agent.stopped = self._accepted, self._told, self._stopped
+        agent.talks = True
 
     def plays(self, session: str) -> Task | None:
         """Return the task that a session works on now, if it lives and is at work."""
@@ -127,6 +128,7 @@ class Cast:
         share = 1.0 if task.turn == 1 else 0.3
         minutes = task.random.uniform(shortest, longest) * share
         world.ledger.usd += script.usd * share
+        world.agent.spend(session, usd=script.usd * share)
         drawn, turn = task.random.random(), task.turn
         world.clock.later(minutes * 60, "worker", lambda: self._ends(task, turn, drawn))
 
