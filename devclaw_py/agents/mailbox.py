@@ -17,6 +17,7 @@ QUESTIONS, ANSWERS = "questions", "answers"
 FOLDERS = (OFFERS, ACCEPTED, VOID, TASKS, EVENTS, QUESTIONS, ANSWERS)
 STATE = "state.json"
 USED = "used"
+RUNG = "rung"
 OFFER = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -41,6 +42,12 @@ def read_record(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def ring(folder: Path) -> None:
+    """Wake the heartbeat, if one sleeps: something of this session has ended or waits."""
+    with suppress(OSError):
+        (folder / RUNG).touch(mode=0o600)
 
 
 def make(folder: Path) -> None:

@@ -123,6 +123,7 @@ class Loop:
         file, record = self._folder / mailbox.EVENTS / f"ended-{offer}.json", dumps({**ending, "at": time.time()})
         self._keep(lambda: mailbox.put(file, record))
         how = f"signal {ending['signal']}" if ending["signal"] else f"exit code {ending['code']}"
+        mailbox.ring(self._folder)
         self._say(f"task {offer}: the program ended with {how}")
 
     def _keep(self, write: Callable[[], None]) -> None:

@@ -19,6 +19,7 @@ from devclaw_py.errors import ConfigError, DevClawError
 from devclaw_py.faces.deliveries import genuine, read
 from devclaw_py.model.caller import HEARTBEAT
 from devclaw_py.model.settings import WebhookSettings
+from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import Visit, visit_all
 from devclaw_py.state.looks import Looks
 
@@ -141,7 +142,7 @@ def look_on(app: App, heard: Event, ended: Event, tell: Callable[[Visit], None])
         heard.clear()
         for group_id in sorted(Looks(app.workspace).wanted() & app.store.registry.all().keys()):
             try:
-                for visit in visit_all(app, force=False, caller=HEARTBEAT, groups=[group_id]):
+                for visit in visit_all(app, force=False, caller=HEARTBEAT, groups=[group_id], known=Known()):
                     tell(visit)
             except (DevClawError, OSError) as error:
                 print(f"webhook: {error}", file=sys.stderr)

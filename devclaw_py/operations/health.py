@@ -16,9 +16,11 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
+from devclaw_py.operations.edits import tell_of_edits
 from devclaw_py.operations.following import follow
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
+from devclaw_py.operations.resting import put_to_rest
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import HEALTH
@@ -35,6 +37,8 @@ FOLLOWED = frozenset({"silent_worker", "worker_failing", "worker_limited", "stal
 # As which the session of a worker must still be seen when its task is taken from it.
 STILL = {
     "session_dead": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
+    "stalled_worker": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
+    "over_budget": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
     "silent_worker": frozenset({LookStatus.IDLE}),
 }
 
@@ -108,19 +112,33 @@ def _look(app: App, project: Project, panes: Panes) -> list[Finding]:
 
 
 def _mend(app: App, call: Call, project: Project, panes: Panes) -> list[Finding]:
+    findings = mend(app, call, project, panes, force=True)
+    # Last, and without the project's lock: a session that was just resumed is told to go on.
+    followed = follow(app, project.group_id, caller=call.caller, fresh=timedelta())
+    urged = {(done["issueId"], done["role"]) for done in followed}
+    return [_helped(finding, urged) for finding in findings]
+
+
+def mend(
+    app: App, call: Call, project: Project, panes: Panes, *, force: bool, wait_s: float | None = None
+) -> list[Finding]:
+    """Settle what is open, also what waits for a time to come where ``force``; then mend what stands wrong.
+
+    Raises:
+        ProjectBusy: another operation holds the project for longer than ``wait_s``.
+    """
     group_id = project.group_id
     before = unsettled(Snapshot(project=project, now=app.clock.now(), opened=opened(app, group_id)))
-    with project_held(app, group_id, call):
-        call.settled += settle(app, group_id, force=True)
-        snapshot = look_at(app, group_id, panes)
+    with project_held(app, group_id, call, wait_s=wait_s):
+        call.settled += settle(app, group_id, force=force)
+        snapshot = put_to_rest(app, look_at(app, group_id, panes))
         left = unsettled(snapshot)
         known = {found.op for found in left}
         findings = [_marked(found, fixed=False) for found in left]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
-    # Last, and without the project's lock: a session that was just resumed is told to go on.
-    urged = {(done["issueId"], done["role"]) for done in follow(app, group_id, caller=call.caller, fresh=timedelta())}
-    return [_helped(finding, urged) for finding in findings]
+        findings += tell_of_edits(app, call, snapshot)
+    return findings
 
 
 def _helped(finding: Finding, urged: set[tuple[int, str]]) -> Finding:
@@ -247,6 +265,8 @@ def _ref(snapshot: Snapshot, number: int | None) -> TaskRef | None:
 
 
 def _told(task: TaskRef, found: Diagnosis, fix: Fix) -> Announcement:
+    if fix.release is not None and fix.reason == "budget":
+        return announce.budget_rest(task, fix.release.role, found.finding.message)
     if fix.release is not None and fix.reason not in ("", "unseated"):
         return announce.released(task, fix.release.role, found.finding.message)
     return announce.recovered(task, f"{found.finding.message}; {fix.words()}")

@@ -79,6 +79,11 @@ def go_on(issue: int, attempt: int, task_file: str, why: str) -> str:
     return f"Your turn at task #{issue}, attempt {attempt}, was cut off. {_rest(task_file)}"
 
 
+def edited(issue: int) -> str:
+    """Return what a worker is told when a person has edited its task's title or description."""
+    return f"The text of task #{issue} was changed by a person. If you hold it, read it again with task_context."
+
+
 def told_again(issue: int, attempt: int, task_file: str, why: str) -> str:
     """Return what a worker is told that has lost its conversation in the middle of a task."""
     return (

@@ -35,6 +35,13 @@ class IssueProvider(Protocol):
         """Return all open issues that carry ``label``, lowest number first, over all pages."""
         ...
 
+    def pulse(self) -> str | None:
+        """Return a text that changes whenever something of an issue changes; None where only listing would tell.
+
+        Much cheaper than a list: it is asked for each project at each tick of the heartbeat.
+        """
+        ...
+
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return issues, open and closed, lowest number first; only the ``newest`` highest numbers when given."""
         ...

@@ -94,6 +94,10 @@ class FaultyTracker(Faults):
         """Return all open issues that carry ``label``."""
         return self.around("list_by_label", lambda: self.inner.list_by_label(label))
 
+    def pulse(self) -> str | None:
+        """Return the inner tracker's."""
+        return self.around("pulse", self.inner.pulse)
+
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return issues, lowest number first."""
         return self.around("list_all", lambda: self.inner.list_all(newest=newest))

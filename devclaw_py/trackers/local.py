@@ -54,6 +54,10 @@ class LocalTracker:
             task for task in self._readable(self._issues.numbers()) if not task.closed and carries(task.labels, label)
         ]
 
+    def pulse(self) -> str | None:
+        """Return the names, sizes and times of the files: also an editor's save changes one of them."""
+        return self._issues.pulse()
+
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return issues, lowest number first; only the ``newest`` highest numbers when given."""
         numbers = self._issues.numbers()

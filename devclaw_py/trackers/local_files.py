@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -160,3 +161,13 @@ def _writing(path: Path) -> Iterator[None]:
         raise ConfigError(
             f"{path} could not be written: {error.strerror}; free space or mend the permissions, then try again"
         ) from error
+
+
+def pulse(folder: Path, names: Iterable[str]) -> str:
+    """Return a sum over names, sizes and times of the files, temporary ones apart; one that is gone is left out."""
+    told = []
+    for name in sorted(names):
+        with suppress(FileNotFoundError):
+            found = (folder / name).stat()
+            told += [] if name.startswith(".") else [(name, found.st_mtime_ns, found.st_size)]
+    return hashlib.sha256(repr(told).encode("utf-8", "surrogateescape")).hexdigest()

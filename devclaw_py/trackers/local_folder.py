@@ -99,6 +99,10 @@ class IssueFolder:
         except OSError as error:
             raise self._no_folder(error) from error
 
+    def pulse(self) -> str:
+        """Return a sum over names, sizes and times of the issues' files, without reading any."""
+        return files.pulse(self.folder, self.names())
+
     def numbers(self) -> list[int]:
         """Return the numbers of all issues, lowest first; editors' droppings are none."""
         return sorted(int(found[1]) for found in map(files.ISSUE.fullmatch, self.names()) if found)

@@ -35,6 +35,7 @@ class MemoryTracker:
         self._name, self._clock, self._actor = name, clock or SystemClock(), actor
         self._issues: dict[int, _Issue] = {}
         self._highest = 0
+        self._changes = 0
         self._lock = RLock()
         self.colours: dict[str, str] = {}
         self.swaps = swaps
@@ -51,6 +52,10 @@ class MemoryTracker:
     def list_by_label(self, label: str) -> list[Task]:
         """Return all open issues that carry ``label``, lowest number first."""
         return [task for task in self.list_all() if not task.closed and carries(task.labels, label)]
+
+    def pulse(self) -> str | None:
+        """Return how often something was changed."""
+        return str(self._changes)
 
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return issues, lowest number first; only the ``newest`` highest numbers when given."""
@@ -151,6 +156,11 @@ class MemoryTracker:
         """Let a human comment."""
         self._comment(number, body, author)
 
+    def human_edits(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
+        """Let a person change the issue's title or description."""
+        changes = {"title": title, "body": body}
+        self._update(number, **{name: text for name, text in changes.items() if text is not None})
+
     def human_locks(self, number: int) -> None:
         """Let a human lock the issue's conversation: devclaw may move it still and comment no more."""
         with self._lock:
@@ -165,6 +175,7 @@ class MemoryTracker:
         with self._lock:
             self._issue(number)
             del self._issues[number]
+            self._changes += 1
 
     def _issue(self, number: int) -> _Issue:
         try:
@@ -186,6 +197,7 @@ class MemoryTracker:
                 updated=now,
             )
             self._issues[number] = _Issue(task)
+            self._changes += 1
             for label in labels:
                 self._label(number, label, added=True, actor=actor)
             return self._issues[number].task
@@ -216,3 +228,4 @@ class MemoryTracker:
             issue = self._issue(number)
             if any(getattr(issue.task, key) != value for key, value in changes.items()):
                 issue.task = issue.task.model_copy(update={**changes, "updated": self._clock.now()})
+                self._changes += 1

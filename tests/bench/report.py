@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bench import claude, command, flow, issues, machine, registry, sessions
+from tests.bench import claude, command, flow, issues, machine, registry, sessions, ticks
 from tests.bench.measure import Row, Scale, percentile
 
 SOURCES = {
@@ -14,6 +14,7 @@ SOURCES = {
     "sessions": sessions.rows,
     "issues": issues.rows,
     "claude": claude.rows,
+    "ticks": ticks.rows,
 }
 
 

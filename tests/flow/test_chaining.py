@@ -8,6 +8,7 @@ from devclaw_py.model.caller import HEARTBEAT
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.settings import LimitSettings, Settings
 from devclaw_py.night.heartbeat import tick
+from devclaw_py.rules.schedule import FIRST_PAUSE_S
 from tests.conftest import Office, make_office
 
 
@@ -103,6 +104,7 @@ def test_a_chained_pickup_that_fails_leaves_the_completion_and_waits(chained: Of
     assert (answer["autoChain"]["dispatched"], answer["autoChain"]["waiting"]) == (False, True)
     assert chained.states(issue) == (State.TO_TEST,)
     chained.agent.accepts = True
+    chained.clock.sleep(FIRST_PAUSE_S)
     chained.done("task_create", title="Anything")
     assert chained.states(issue) == (State.TESTING,)
 

@@ -48,7 +48,7 @@ def test_a_tick_carries_out_wishes(office: Office) -> None:
     issue = office.seed()
     wish(office, issue)
 
-    visits = tick(office.app)
+    visits = tick(office.app).visits
 
     assert visits[0].followed[0]["dispatched"]
     assert office.states(issue) == (State.DOING,)
@@ -57,7 +57,7 @@ def test_a_tick_carries_out_wishes(office: Office) -> None:
 def test_a_tick_sends_what_waits(office: Office) -> None:
     announce(office, GROUP)
 
-    visits = tick(office.app)
+    visits = tick(office.app).visits
 
     assert (visits[0].sent, visits[0].unsent) == (1, 0)
 
@@ -68,7 +68,7 @@ def test_one_projects_failure_does_not_stop_the_others(office: Office) -> None:
     office.app.store.journal.begin(comment(office, GROUP, kind="nonsense"))
     announce(office, OTHER)
 
-    first, second = tick(office.app)
+    first, second = tick(office.app).visits
 
     assert first.error is not None
     assert (second.error, second.sent) == (None, 1)
@@ -78,7 +78,7 @@ def test_a_project_that_another_operation_holds_is_left_for_the_next_tick(office
     office.app.store.journal.begin(comment(office, GROUP))
 
     with office.app.store.hold(f"project:{GROUP}", wait_s=0, holder="task_pickup"):
-        visits = tick(office.app)
+        visits = tick(office.app).visits
 
     assert visits[0].error is None
     assert "task_pickup" in (visits[0].busy or "")
@@ -94,7 +94,7 @@ def test_a_tick_leaves_what_is_parked_until_its_time_and_force_does_not(office: 
     later = office.clock.now() + timedelta(minutes=5)
     office.app.store.journal.begin(comment(office, GROUP, issue=issue, next_try=later))
 
-    assert tick(office.app)[0].settled == []
+    assert tick(office.app).visits[0].settled == []
     assert visit_all(office.app, force=True)[0].settled == [f"task_comment of #{issue} was settled"]
 
 
@@ -102,7 +102,7 @@ def test_a_tick_tells_what_waits_for_its_time(office: Office) -> None:
     later, payload = office.clock.now() + timedelta(minutes=5), {"waits": "the checkout has changes"}
     office.app.store.journal.begin(comment(office, GROUP, issue=office.seed(), next_try=later, payload=payload))
 
-    visit = tick(office.app)[0]
+    visit = tick(office.app).visits[0]
 
     assert visit.waiting == ["task_comment of #1 waits: the checkout has changes"]
     assert visit.eventful

@@ -64,14 +64,14 @@ def test_a_later_message_does_not_overtake_one_that_waits(working: Office) -> No
 
 def test_the_heartbeat_tells_what_waits(working: Office) -> None:
     working.done("session_send", role="dev", text="Use tabs")
-    assert heartbeat.tick(working.app)[0].spoken == []
+    assert heartbeat.tick(working.app).visits[0].spoken == []
 
     working.agent.working.clear()
-    (visit,) = heartbeat.tick(working.app)
+    (visit,) = heartbeat.tick(working.app).visits
 
     assert [told["accepted"] for told in visit.spoken] == [True]
     assert notices(working) == ["Use tabs"]
-    assert heartbeat.tick(working.app)[0].spoken == []
+    assert heartbeat.tick(working.app).visits[0].spoken == []
 
 
 def test_a_message_that_is_not_heard_fails_with_the_screen_and_is_not_kept(office: Office) -> None:

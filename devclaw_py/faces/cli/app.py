@@ -20,9 +20,11 @@ from devclaw_py.faces.cli import (
     demo,
     doctor,
     heartbeat,
+    modes,
     openclaw,
     projects,
     status,
+    unit,
     webhook,
 )
 from devclaw_py.faces.cli.output import refuse
@@ -79,7 +81,7 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook):
+for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook, unit, modes):
     group.add_to(cli)
 add_tools(cli)
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from devclaw_py.errors import InvalidArguments
+from devclaw_py.app import App
 from devclaw_py.faces.cli.call import exit_code
 from devclaw_py.faces.cli.options import AsJson, Command, ProjectFilter, Workspace, find_project
 from devclaw_py.faces.cli.output import hint, say, working
 from devclaw_py.faces.cli.words import json_line
 from devclaw_py.faces.opening import open_workspace, require_person
-from devclaw_py.night.heartbeat import Visit, tick, visit_all
+from devclaw_py.night.heartbeat import Tick, Visit, tick, visit_all
+from devclaw_py.night.loop import run, stopped_by_signals
+from devclaw_py.rules.schedule import Plan
 
 
 def add_to(cli: typer.Typer) -> None:
@@ -36,17 +39,42 @@ def recover(project: ProjectFilter = None, as_json: AsJson = False, workspace: W
 
 def heartbeat(
     once: Annotated[bool, typer.Option("--once", help="One tick, then end: for cron or a timer.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be handed out, and do nothing.")] = False,
     as_json: AsJson = False,
     workspace: Workspace = None,
 ) -> None:
-    """Settle what is due, carry out waiting pickups and send announcements, in every project."""
-    if not once:
-        raise InvalidArguments("this version has single ticks only", hint="devclaw heartbeat --once, from cron")
+    """Work off the queues: mend, follow up, hand out and tell, in every project, until it is stopped."""
     app = open_workspace(workspace, os.environ)
     require_person(app, os.environ, "run the heartbeat")
-    with working("heartbeat …"):
-        visits = tick(app)
-    raise typer.Exit(_report(visits, as_json=as_json))
+    if dry_run:
+        raise typer.Exit(_planned(app, tick(app, dry_run=True).plan, as_json=as_json))
+    if once:
+        with working("heartbeat …"):
+            done = tick(app)
+        raise typer.Exit(_report(done.visits, as_json=as_json))
+    hint(f"heartbeat of {app.workspace}: every {app.settings.heartbeat.every_s:g} s and when something happens")
+    with stopped_by_signals() as stopping:
+        run(app, told=lambda done: _tell(done, as_json=as_json), stopping=stopping)
+    hint("stopped; workers go on with what they have")
+
+
+def _tell(done: Tick, *, as_json: bool) -> None:
+    """Print what an eventful tick did; a quiet one says nothing."""
+    if any(visit.eventful for visit in done.visits):
+        _report(done.visits, as_json=as_json)
+        sys.stdout.flush()
+
+
+def _planned(app: App, found: Plan, *, as_json: bool) -> int:
+    if as_json:
+        print(json_line({"success": True, "plan": found.model_dump(mode="json", by_alias=True)}))
+        return 0
+    names = {group: project.name for group, project in app.store.registry.all().items()}
+    lines = [f"{names[each.group_id]}: #{each.issue} to {each.role} ({each.tier})" for each in found.pickups]
+    lines += [f"{names[each.group_id]}: #{each.issue} is left to people" for each in found.given_up]
+    lines += [f"{names[each.group_id]}: #{each.issue} waits: {each.why}" for each in found.held]
+    say("\n".join(lines) or "Nothing waits in a queue.")
+    return 0
 
 
 def _report(visits: Sequence[Visit], *, as_json: bool) -> int:
@@ -72,7 +100,8 @@ def _entry(visit: Visit) -> dict[str, object]:
 
 def lines_of(visit: Visit) -> list[str]:
     """Return what became of a project, in words."""
-    lines = [f"{visit.project}: {words}" for words in visit.settled]
+    news = [*visit.settled, *(f"mended: {words}" for words in visit.mended), *map(_given, visit.given)]
+    lines = [f"{visit.project}: {words}" for words in news]
     for told in visit.spoken:
         how = "told" if told["accepted"] else "may not have got"
         lines.append(f"{visit.project}: {told['session']} {how}: {told['textPreview']}")
@@ -94,6 +123,14 @@ def lines_of(visit: Visit) -> list[str]:
     if visit.unsent:
         lines.append(f"{visit.project}: {_announcements(visit.unsent)} still to be sent")
     return lines
+
+
+def _given(answer: Mapping[str, Any]) -> str:
+    if not answer["success"]:
+        return f"#{answer['issueId']} could not be handed out: {answer['error']['message']}"
+    if "role" not in answer:
+        return f"#{answer['issueId']} is left to people: it keeps coming back"
+    return f"#{answer['issueId']} went to {answer['role']} ({answer['model']}), attempt {answer['attempt']}"
 
 
 def _announcements(count: int) -> str:

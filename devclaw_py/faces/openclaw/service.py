@@ -13,6 +13,7 @@ from devclaw_py.faces.openclaw.office import Office
 from devclaw_py.faces.openclaw.rpc import Peer
 from devclaw_py.faces.openclaw.sending import GatewayNotifier
 from devclaw_py.model.caller import HEARTBEAT
+from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import tick
 
 # A worker's report is a process of its own: this is how long its announcement waits at most.
@@ -27,6 +28,7 @@ class Service:
         self._office, self._peer = office, peer
         self._started = threading.Lock()
         self._complaints: dict[str, str] = {}
+        self._known = Known()
 
     def start(self) -> None:
         """Begin, once."""
@@ -56,7 +58,7 @@ class Service:
             pump(app.store, app.notifier, app.clock, caller=HEARTBEAT)
 
     def _beat(self) -> None:
-        for visit in tick(self._office.app()):
+        for visit in tick(self._office.app(), known=self._known).visits:
             if visit.error:
                 self._complain(f"heartbeat of {visit.project}", visit.error["message"])
             if visit.settled:

@@ -15,6 +15,7 @@ from devclaw_py.trackers.forge.budget import Spend
 from devclaw_py.trackers.forge.client import PAGE, segments
 from devclaw_py.trackers.forge.poll import MANAGED, Listing, Poll
 from devclaw_py.trackers.forge.reply import Reply
+from devclaw_py.trackers.forge.round import Round
 from devclaw_py.trackers.github import rights
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.labels import labels_of
@@ -42,7 +43,7 @@ class GitHubTracker:
         self._path = segments("repositories", forge.id)
         self._labels = labels_of(client, forge)
         self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt, LISTING)
-        self._round: tuple[list[Task], set[str]] | None = None
+        self._round = Round(self._poll)
 
     @property
     def swaps(self) -> bool:
@@ -55,7 +56,7 @@ class GitHubTracker:
 
     def get(self, number: int) -> Task:
         """Return one issue."""
-        self._round = None
+        self._round.end()
         return self._existing(number).task()
 
     def list_by_label(self, label: str) -> list[Task]:
@@ -63,19 +64,18 @@ class GitHubTracker:
 
         Lists of several labels that are asked for one after the other are one poll.
         """
-        folded = self._spelled(label).casefold()
-        if self._round is None or folded in self._round[1]:
-            self._round = (self._poll.tasks(), set())
-        tasks, asked = self._round
-        asked.add(folded)
-        return [task for task in tasks if not task.closed and carries(task.labels, label)]
+        return self._round.carrying(self._spelled(label))
+
+    def pulse(self) -> str | None:
+        """Return a sum over what one poll says; the lists that are asked for next are of the same poll."""
+        return self._round.pulse()
 
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return the issues that devclaw looks after, lowest number first.
 
         With ``newest`` it is the highest numbers of all issues, asked for now: recovery looks there for its own.
         """
-        self._round = None
+        self._round.end()
         if newest is None:
             return self._poll.tasks()
         found = list(islice(self._newest(min(newest, PAGE)), newest)) if newest else []
@@ -87,7 +87,7 @@ class GitHubTracker:
         Raises:
             TrackerDenied: GitHub made it without the labels: the account may open issues and not label them.
         """
-        self._round = None
+        self._round.end()
         wanted = [self._spelled(label) for label in distinct(filter(None, map(one_line, labels)))]
         reply = self._client.ask(
             "POST",
@@ -112,7 +112,7 @@ class GitHubTracker:
 
     def take(self, number: int, label: str) -> frozenset[str] | None:
         """Take one label off. GitHub answers this once with success, and 404 to everybody else."""
-        self._round = None
+        self._round.end()
         path = self._path + segments("issues", number, "labels", one_line(label))
         wish = f"take the label {label} off issue #{number}"
         reply = self._client.ask("DELETE", path, wish, spend=Spend.BEGIN, told=GONE)
@@ -124,7 +124,7 @@ class GitHubTracker:
 
     def put(self, number: int, label: str) -> frozenset[str]:
         """Add one label, keep the others, and return the full set. With a state comes the label of managed issues."""
-        self._round = None
+        self._round.end()
         label = self._spelled(one_line(label))
         return self._names(self._add(number, [label] if state_of(label) is None else [label, MANAGED]))
 
@@ -139,7 +139,7 @@ class GitHubTracker:
         Raises:
             CommentRefused: the conversation is locked.
         """
-        self._round = None
+        self._round.end()
         reply = self._client.ask(
             "POST",
             self._path + segments("issues", number, "comments"),
@@ -229,7 +229,7 @@ class GitHubTracker:
         self._add(number, [MANAGED])
 
     def _change(self, number: int, verb: str, body: Mapping[str, str]) -> None:
-        self._round = None
+        self._round.end()
         path = self._path + segments("issues", number)
         reply = self._client.ask(
             "PATCH", path, f"{verb} issue #{number}", spend=Spend.FINISH, body=dict(body), told=GONE

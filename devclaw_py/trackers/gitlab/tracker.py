@@ -15,6 +15,7 @@ from devclaw_py.trackers.forge.budget import Spend
 from devclaw_py.trackers.forge.client import PAGE, segments
 from devclaw_py.trackers.forge.poll import MANAGED, Listing, Poll
 from devclaw_py.trackers.forge.reply import Reply
+from devclaw_py.trackers.forge.round import Round
 from devclaw_py.trackers.gitlab import labels, rights
 from devclaw_py.trackers.gitlab.client import GitLabClient
 from devclaw_py.trackers.gitlab.commands import plain_text
@@ -41,7 +42,7 @@ class GitLabTracker:
         self._client, self._forge, self._name = client, forge, name
         self._path = segments("projects", forge.id)
         self._poll = Poll(client, self._path, client.folder / f"issues-{forge.id}.json", self._adopt, LISTING)
-        self._round: tuple[list[Task], set[str]] | None = None
+        self._round = Round(self._poll)
 
     @property
     def swaps(self) -> bool:
@@ -54,7 +55,7 @@ class GitLabTracker:
 
     def get(self, number: int) -> Task:
         """Return one issue."""
-        self._round = None
+        self._round.end()
         return self._existing(number).task()
 
     def list_by_label(self, label: str) -> list[Task]:
@@ -62,19 +63,18 @@ class GitLabTracker:
 
         Lists of several labels that are asked for one after the other are one poll.
         """
-        folded = self._spelled(label).casefold()
-        if self._round is None or folded in self._round[1]:
-            self._round = (self._poll.tasks(), set())
-        tasks, asked = self._round
-        asked.add(folded)
-        return [task for task in tasks if not task.closed and carries(task.labels, label)]
+        return self._round.carrying(self._spelled(label))
+
+    def pulse(self) -> str | None:
+        """Return a sum over what one poll says; the lists that are asked for next are of the same poll."""
+        return self._round.pulse()
 
     def list_all(self, *, newest: int | None = None) -> list[Task]:
         """Return the issues that devclaw looks after, lowest number first.
 
         With ``newest`` it is the highest numbers of all issues, asked for now: recovery looks there for its own.
         """
-        self._round = None
+        self._round.end()
         if newest is None:
             return self._poll.tasks()
         found = list(islice(self._newest(min(newest, PAGE)), newest)) if newest else []
@@ -86,7 +86,7 @@ class GitLabTracker:
         Raises:
             InvalidArguments: no such user, or a label with a comma.
         """
-        self._round = None
+        self._round.end()
         wanted = [self._spelled(label) for label in distinct(filter(None, map(one_line, labels)))]
         reply = self._client.ask(
             "POST",
@@ -111,7 +111,7 @@ class GitLabTracker:
 
     def take(self, number: int, label: str) -> frozenset[str] | None:
         """Take one label off, in each spelling the issue has of it; None when it was not there."""
-        self._round = None
+        self._round.end()
         spelled = [name for name in self._existing(number).names if same(name, one_line(label))]
         if not spelled:
             return None
@@ -119,12 +119,12 @@ class GitLabTracker:
 
     def put(self, number: int, label: str) -> frozenset[str]:
         """Add one label, keep the others, and return the full set. With a state comes the label of managed issues."""
-        self._round = None
+        self._round.end()
         return self._names(self._edit(number, Spend.FINISH, add_labels=self._with_managed(label)))
 
     def swap(self, number: int, source: str, target: str) -> frozenset[str]:
         """Take one label off and add another in one write, and return the full set afterwards."""
-        self._round = None
+        self._round.end()
         added = self._with_managed(target)
         reply = self._edit(number, Spend.BEGIN, add_labels=added, remove_labels=[self._spelled(source)])
         odd = [name for name in self._client.shaped(RawIssue, reply).names if same(name, source)]
@@ -139,7 +139,7 @@ class GitLabTracker:
         Raises:
             CommentRefused: the discussion is locked.
         """
-        self._round = None
+        self._round.end()
         path, wish = self._path + segments("issues", number, "notes"), f"comment on issue #{number}"
         told = frozenset({403, 404})
         reply = self._client.ask("POST", path, wish, spend=Spend.FINISH, body={"body": _text(body)}, told=told)
@@ -227,7 +227,7 @@ class GitLabTracker:
         return self._write(number, f"label issue #{number}", spend, body)
 
     def _change(self, number: int, verb: str) -> None:
-        self._round = None
+        self._round.end()
         self._write(number, f"{verb} issue #{number}", Spend.FINISH, {"state_event": verb})
 
     def _write(self, number: int, wish: str, spend: Spend, body: Mapping[str, str]) -> Reply:
