@@ -78,10 +78,10 @@ def project_update(app: App, call: Call, args: Args) -> Answer:
         changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
-    if args.test_command is not None:
-        changes["test_command"] = args.test_command or None
     if args.budget:
         changes["budget"] = {key.value: most for key, most in args.budget.items()}
+    if args.test_command is not None:
+        changes["test_command"] = args.test_command or None
     changes |= _permissions(args, call)
     return change_project(app, call, group_id=args.group, changes=changes)
 

@@ -13,8 +13,8 @@ SOURCES = {
     "registry": registry.rows,
     "sessions": sessions.rows,
     "issues": issues.rows,
-    "claude": claude.rows,
     "ticks": ticks.rows,
+    "claude": claude.rows,
 }
 
 
