@@ -60,6 +60,10 @@ class Known:
         self.pulses[project.group_id] = pulse = app.open_tracker(project).pulse()
         return pulse is not None and before == pulse
 
+    def forget(self, group_id: str) -> None:
+        """Take a project for changed: what was found in it could not be dealt with."""
+        self.pulses.pop(group_id, None)
+
     def queue(self, app: App, project: Project) -> list[Waiting]:
         """Return what waits in the project's queues, asked anew where something has changed.
 
@@ -78,16 +82,26 @@ class Known:
 
 
 def hand_out(
-    app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False, known: Known | None = None
+    app: App,
+    projects: Iterable[Project],
+    *,
+    room: int,
+    dry_run: bool = False,
+    known: Known | None = None,
+    apart: Iterable[Project] = (),
 ) -> Handed:
-    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only."""
+    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only.
+
+    Those ``apart`` are given nothing now; their workers at work count all the same.
+    """
     known = known if known is not None else Known()
-    handed, places = Handed(), []
+    handed, places = Handed(), [_without_queue(project) for project in apart]
     for project in projects:
         try:
             places.append(place_of(app, project, known))
         except DevClawError as error:
             handed.troubles[project.group_id] = error
+            places.append(_without_queue(project))
     beat = app.settings.heartbeat
     handed.plan = plan(
         places,
@@ -124,9 +138,18 @@ def place_of(app: App, project: Project, known: Known) -> Place:
             if task.number not in kept
         ),
         seats={role: len(project.open_seats(role)) for role in Role},
-        busy={role: sum(seat.active for seat in project.seats(role).values()) for role in Role},
+        busy=_at_work(project),
         since=max((attempt.started for attempt in attempts), default=None),
     )
+
+
+def _without_queue(project: Project) -> Place:
+    """Return the place of a project that is given nothing now, for its workers at work."""
+    return Place(group_id=project.group_id, mode=project.mode, busy=_at_work(project))
+
+
+def _at_work(project: Project) -> dict[Role, int]:
+    return {role: sum(seat.active for seat in project.seats(role).values()) for role in Role}
 
 
 def _queued(tracker: IssueProvider) -> list[Waiting]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
-from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
+from devclaw_py.model.finding import Severity
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
@@ -69,10 +70,14 @@ class Visit:
 
 @dataclass(frozen=True)
 class Tick:
-    """What one tick did. ``plan`` is what was handed out, and what waits for what."""
+    """What one tick did. ``plan`` is what was handed out, and what waits for what.
+
+    ``trouble`` is what kept it from handing out, or from anything where there are no visits.
+    """
 
     visits: list[Visit]
     plan: Plan = field(default_factory=Plan)
+    trouble: DevClawError | None = None
 
 
 def tick(app: App, *, dry_run: bool = False, known: Known | None = None) -> Tick:
@@ -100,8 +105,15 @@ def beat(app: App, known: Known | None = None) -> Tick:
     if not app.settings.heartbeat.dispatch:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
-    projects = [project for group, project in app.store.registry.all().items() if group in well]
-    handed = hand_out(app, projects, room=app.sessions.room(), known=known)
+    try:
+        room = app.sessions.room()
+    except SessionError as silent:
+        # How many are at work is not known, so nothing is begun; what else is due was done.
+        return Tick(visits, trouble=silent)
+    projects = app.store.registry.all().values()
+    open_ones = [project for project in projects if project.group_id in well]
+    apart = [project for project in projects if project.group_id not in well]
+    handed = hand_out(app, open_ones, room=room, known=known, apart=apart)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():
@@ -153,6 +165,10 @@ def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool, ea
         findings = mend(app, call, project, panes, force=early, wait_s=0)
         visit.settled += call.settled
         visit.mended = [f.message for f in findings if f.fixed and f.type != "open_intent"]
+        if all(f.fixed is not False and f.severity is not Severity.UNKNOWN for f in findings):
+            return
+    # What was not asked or not mended is looked at again, although nothing changes in the tracker.
+    known.forget(visit.group_id)
 
 
 def _stirring(app: App) -> set[str]:
