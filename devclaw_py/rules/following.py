@@ -200,13 +200,15 @@ def _announce(facts: Facts, why: str, key: str) -> Act | None:
 def _stalled(facts: Facts) -> Act | None:
     if not is_stalled(facts) or facts.quiet_since is None:
         return None
-    key = f"stall-{facts.quiet_since.isoformat()}"
-    if facts.done.key == key:
+    key, done = f"stall-{facts.quiet_since.isoformat()}", facts.done
+    # The Escape of a process that was killed right before it, or one that changed nothing, is not the last word.
+    if done.key == key and done.at is not None and facts.now < done.at + facts.stall:
         return None
     why = still(facts)
-    if facts.done.stalls >= STALLS:
-        return _act(facts, Do.ANNOUNCE, why, key=key, announced=key)
-    return _act(facts, Do.ESCAPE, why, key=key, announced=key, stalls=facts.done.stalls + 1)
+    if done.stalls < STALLS:
+        return _act(facts, Do.ESCAPE, why, key=key, announced=key, stalls=done.stalls + 1)
+    help_wanted = f"{key}-help"
+    return None if done.announced == help_wanted else _act(facts, Do.ANNOUNCE, why, key=key, announced=help_wanted)
 
 
 def _due(facts: Facts, due: datetime) -> datetime:

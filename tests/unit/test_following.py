@@ -111,6 +111,18 @@ def test_a_task_is_taken_from_a_living_worker_only_after_its_group_was_told() ->
         assert found.over is over
 
 
+def test_a_stall_that_an_escape_did_not_end_is_ended_again_and_then_told_once() -> None:
+    since, record, acts = START - STALL, Followed(), []
+    for minutes in range(0, 24 * 60, 5):
+        now = START + timedelta(minutes=minutes)
+        act = decide(facts(None, pulse=Pulse.BUSY, quiet_since=since, now=now, done=record))
+        if act is not None:
+            acts.append((minutes, act.do))
+            record = act.record
+
+    assert acts == [(0, Do.ESCAPE), (15, Do.ESCAPE), (30, Do.ESCAPE), (45, Do.ANNOUNCE)]
+
+
 class Night:
     """A worker whose turns all end in some way; one pass a tick, each typed line begins a turn that ends."""
 
