@@ -111,9 +111,8 @@ def beat(app: App, known: Known | None = None) -> Tick:
         # How many are at work is not known, so nothing is begun; what else is due was done.
         return Tick(visits, trouble=silent)
     projects = app.store.registry.all().values()
-    open_ones = [project for project in projects if project.group_id in well]
-    apart = [project for project in projects if project.group_id not in well]
-    handed = hand_out(app, open_ones, room=room, known=known, apart=apart)
+    mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
+    handed = hand_out(app, mine, room=room, known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():
