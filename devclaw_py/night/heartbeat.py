@@ -72,7 +72,7 @@ class Visit:
 class Tick:
     """What one tick did. ``plan`` is what was handed out, and what waits for what.
 
-    ``trouble`` is what kept it from handing out, or from anything where there are no visits.
+    ``trouble`` is what ended it: then nothing is known of what it did.
     """
 
     visits: list[Visit]
@@ -105,13 +105,15 @@ def beat(app: App, known: Known | None = None) -> Tick:
     if not app.settings.heartbeat.dispatch:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
-    try:
-        room = app.sessions.room()
-    except SessionError as silent:
-        # How many are at work is not known, so nothing is begun; what else is due was done.
-        return Tick(visits, trouble=silent)
     projects = app.store.registry.all().values()
     mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
+    try:
+        room = app.sessions.room()
+    except SessionError as trouble:
+        # A terminal that does not answer for a moment must not end the heartbeat.
+        for visit in well.values():
+            visit.error = failure(trouble)["error"]
+        return Tick(visits)
     handed = hand_out(app, mine, room=room, known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)

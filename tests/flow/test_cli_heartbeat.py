@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from devclaw_py.errors import ProjectBusy, SessionFailed, StateCorrupt
+from devclaw_py.errors import ProjectBusy, StateCorrupt
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
@@ -148,22 +148,6 @@ def lasting(office: Office, ticks: int) -> list[Tick]:
     return told
 
 
-def test_a_terminal_that_does_not_answer_keeps_only_pickups_from_a_tick(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    announce(office, GROUP)
-
-    def silent() -> None:
-        raise SessionFailed("the terminal does not answer")
-
-    monkeypatch.setattr(office.terminal, "sessions", silent)
-
-    done = tick(office.app)
-
-    assert isinstance(done.trouble, SessionFailed)
-    assert done.visits[0].sent == 1
-
-
 def test_a_lasting_heartbeat_outlives_a_slip_in_the_registry(office: Office) -> None:
     path = office.app.workspace / "memory" / "projects.json"
     content = path.read_bytes()
@@ -219,3 +203,15 @@ def test_what_could_not_be_mended_is_looked_at_again_though_nothing_changes(offi
     tick(office.app, known=known)
 
     assert len(office.states(issue)) == 1
+
+
+def test_a_terminal_that_cannot_be_asked_does_not_end_the_heartbeat(office: Office) -> None:
+    issue = office.seed()
+    office.terminal.down()
+    (visit,) = tick(office.app).visits
+    office.terminal.up()
+
+    assert visit.error is not None
+    assert visit.error["code"] == "session_failed"
+    tick(office.app)
+    assert office.states(issue) == (State.DOING,)

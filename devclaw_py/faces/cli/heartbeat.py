@@ -51,8 +51,7 @@ def heartbeat(
     if once:
         with working("heartbeat …"):
             done = tick(app)
-        code = _report(done.visits, as_json=as_json)
-        raise typer.Exit(code or _say_trouble(done))
+        raise typer.Exit(_report(done.visits, as_json=as_json))
     hint(f"heartbeat of {app.workspace}: every {app.settings.heartbeat.every_s:g} s and when something happens")
     with stopped_by_signals() as stopping:
         run(app, told=lambda done: _tell(done, as_json=as_json), stopping=stopping)
@@ -60,19 +59,12 @@ def heartbeat(
 
 
 def _tell(done: Tick, *, as_json: bool) -> None:
-    """Print what an eventful tick did, and what kept it from more; a quiet one says nothing."""
+    """Print what an eventful tick did, or what ended it; a quiet one says nothing."""
     if any(visit.eventful for visit in done.visits):
         _report(done.visits, as_json=as_json)
         sys.stdout.flush()
-    _say_trouble(done)
-
-
-def _say_trouble(done: Tick) -> int:
-    """Say what kept a tick from its work, and return the exit code of that."""
-    if done.trouble is None:
-        return 0
-    hint(f"✖ the heartbeat could not go on: {done.trouble}")
-    return done.trouble.exit_code
+    if done.trouble is not None:
+        hint(f"✖ a tick failed, and the next one comes: {done.trouble}")
 
 
 def _planned(app: App, found: Plan, *, as_json: bool) -> int:

@@ -58,14 +58,11 @@ class Service:
             pump(app.store, app.notifier, app.clock, caller=HEARTBEAT)
 
     def _beat(self) -> None:
-        done = tick(self._office.app(), known=self._known)
-        for visit in done.visits:
+        for visit in tick(self._office.app(), known=self._known).visits:
             if visit.error:
                 self._complain(f"heartbeat of {visit.project}", visit.error["message"])
             if visit.settled:
                 print(f"heartbeat of {visit.project}: {'; '.join(visit.settled)}", file=sys.stderr, flush=True)
-        if done.trouble is not None:
-            raise done.trouble
 
     def _look_s(self) -> float:
         return LOOK_S
