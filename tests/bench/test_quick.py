@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,17 @@ def test_every_row_of_a_quick_run_has_a_number() -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert [row["name"] for row in rows if not (row["n"] > 0 and row["p50"] > 0 and row["p95"] > 0)] == []
-    beside = [(row["name"], name) for row in rows for name, figures in row["compared"].items() if not figures["p50"]]
+    beside = [
+        (row["name"], name)
+        for row in rows
+        for name, figures in row["compared"].items()
+        if not figures["p50"] and not name.endswith("(a count)")
+    ]
     assert beside == []
-    assert {row["name"] for row in rows} == {
-        row["name"] for row in json.loads((ROOT / "docs/performance.json").read_text(encoding="utf-8"))["rows"]
-    }
+    page = json.loads((ROOT / "docs/performance.json").read_text(encoding="utf-8"))["rows"]
+    assert _measured_everywhere(rows) == _measured_everywhere(page)
+
+
+def _measured_everywhere(rows: list[dict[str, Any]]) -> set[str]:
+    """Return the names of the rows that need no more than is asked for here: not an emulated GitHub."""
+    return {row["name"] for row in rows if not row["name"].startswith("forge_")}
