@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from devclaw_py.agents import mailbox, tokens
@@ -211,6 +212,19 @@ class Sessions(Asking):
             elif now - calm >= ASKING_S:
                 raise SessionFailed(_stuck(name, look), hint=_attach(place))
             self._clock.sleep(POLL_S)
+
+    def living_in_terminal(self, names: Iterable[str]) -> dict[str, int]:
+        """Return those of the sessions whose processes live below a tmux server, each with the server's process.
+
+        What outlives a server that has ended is not among them: that is not the worker any more.
+        """
+        found = {}
+        tokens_of = {str(self.folder(name) / tokens.TOKEN): name for name in names}
+        for pid, value in processes.holding(tokens.VARIABLE, tokens_of):
+            server = next((above for above in processes.parents(pid) if processes.named(above, "tmux")), None)
+            if server is not None:
+                found[tokens_of[value]] = server
+        return found
 
     def room(self) -> int:
         """Return how many workers may be at work at once.

@@ -100,8 +100,9 @@ def beat(app: App, known: Known | None = None) -> Tick:
     if not app.settings.heartbeat.dispatch:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
-    projects = [project for group, project in app.store.registry.all().items() if group in well]
-    handed = hand_out(app, projects, room=app.sessions.room(), known=known)
+    projects = app.store.registry.all().values()
+    mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
+    handed = hand_out(app, mine, room=app.sessions.room(), known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():

@@ -194,6 +194,21 @@ def parked(task: TaskRef, role: Role, until: datetime) -> Announcement:
     return Announcement(emoji="⏸️", text=text, task=task, notes=(note,))
 
 
+def budget_reached(name: str, words: str, *, costs: str, to_raise: str) -> Announcement:
+    """Tell that a budget is used up, what going on would cost and how."""
+    each = f" An attempt has cost {costs} on average." if costs else ""
+    note = f"To go on: {to_raise}. A person's own task_pickup is not held back."
+    return Announcement(emoji="💰", text=f"{name} waits: {_sentence(words)}{each}", notes=(note,))
+
+
+def budget_rest(task: TaskRef, role: Role, words: str) -> Announcement:
+    """Tell that a worker was put to rest because a budget is used up."""
+    note = "It is back in its queue; its work and its conversation are kept."
+    return Announcement(
+        emoji="💰", text=f"{role.upper()} rests on {_named(task)}: {_sentence(words)}", task=task, notes=(note,)
+    )
+
+
 def stalled(task: TaskRef, role: Role, why: str) -> Announcement:
     """Tell that a turn without a sign of work was ended."""
     text = f"{role.upper()} was stuck on {_named(task)}: {_sentence(why)} It is told to go on."

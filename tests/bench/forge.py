@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -94,14 +93,21 @@ class Hub:
                 raise RuntimeError(f"gh api, {line}: {done.err}")
 
 
+def emulate() -> str | None:
+    """Return the program that plays GitHub, or None."""
+    return os.environ.get(EMULATE) or None
+
+
+def gh() -> str | None:
+    """Return the `gh` to compare with, or None."""
+    return os.environ.get(GH) or shutil.which("gh")
+
+
 def rows(scale: Scale) -> list[Row]:
-    """Measure where there is an emulated GitHub; say so where there is none."""
-    if not os.environ.get(EMULATE):
-        print(f"left out: moves and polls on GitHub; {EMULATE} names no emulated one", file=sys.stderr)
+    """Measure where there is an emulated GitHub."""
+    if emulate() is None:
         return []
     with _hub() as hub:
-        if hub.gh is None:
-            print(f"left out: the same by gh; there is none, and {GH} names none", file=sys.stderr)
         return [_moves(hub, scale), _pickups(hub, scale), *_polls(hub, scale)]
 
 
@@ -119,7 +125,7 @@ def _hub() -> Iterator[Hub]:
                 writes_per_hour=1_000_000,
             )
             with office(github=settings) as found:
-                hub = Hub(emulator, found, os.environ.get(GH) or shutil.which("gh"))
+                hub = Hub(emulator, found, gh())
                 _register(hub)
                 yield hub
         finally:

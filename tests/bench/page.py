@@ -8,26 +8,27 @@ from typing import Any
 HEAD = """\
 # Performance
 
-Written by `python -m tests.bench` from [performance.json](performance.json); do not edit. Times are milliseconds of
-wall time. p50 and p95 are taken over the n measurements of one run, each compared with what was measured beside it in
-that run.
+Written by `python -m tests.bench` from [performance.json](performance.json); do not edit. Figures are milliseconds of
+wall time, but where a row says MB or a count. p50 and p95 are taken over the n measurements of one run, each compared
+with what was measured beside it in that run.
 """
 MISSING = """
 ## Not measured yet
 
-What these goals speak of does not exist yet: the end of a Claude turn known within 250 ms; a worker's MCP server
-within 25 MB and 250 ms.
-
-The rows on GitHub, `forge_*`, need the emulated one (`DEVCLAW_EMULATE_BIN`) and are left out without it. Beside them
-stands what a `gh` process for each request takes (`DEVCLAW_GH_BIN`, or the one of the machine; left out where there is
-none). It is `gh api` with the very requests of devclaw, because the emulated GitHub has no GraphQL, which `gh issue
-edit` and `gh issue view` speak; gh 2.23 makes four requests of one `gh issue edit` where devclaw makes two. That the
-project's polls cost no quota and a move is two requests is held by tests, see [trackers](concepts/trackers.md)."""
+No quota on GitHub when nothing changed, and two requests a label move: counted by tests of the adapter, not here.
+The rows on GitHub, `forge_*`, need the emulated one (`DEVCLAW_EMULATE_BIN`). Beside them stands what a `gh` process for
+each request takes (`DEVCLAW_GH_BIN`, or the one of the machine). It is `gh api` with the very requests of devclaw: the
+emulated GitHub has no GraphQL, which `gh issue edit` and `gh issue view` speak. gh 2.23 makes four requests of one `gh
+issue edit` where devclaw makes two."""
+SKIPPED = """
+Not measured in this run, for want of the program: {}."""
 
 
 def rendered(report: Mapping[str, Any]) -> str:
     """Return the page."""
-    return "\n".join([HEAD, *_machine(report), "", *_table(report["rows"]), *_details(report["rows"]), MISSING]) + "\n"
+    skipped = [SKIPPED.format(", ".join(report["skipped"]))] if report.get("skipped") else []
+    page = [HEAD, *_machine(report), "", *_table(report["rows"]), *_details(report["rows"]), MISSING, *skipped]
+    return "\n".join(page) + "\n"
 
 
 def _machine(report: Mapping[str, Any]) -> Iterator[str]:
