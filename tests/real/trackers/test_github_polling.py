@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import timedelta
 
@@ -87,6 +88,21 @@ def test_what_another_process_changed_is_seen_at_the_next_poll(github: GitHub, t
     github.human("DELETE", f"/issues/{number}/labels/To%20Do")
 
     assert waiting(tracker) == []
+
+
+def test_a_second_change_within_one_second_is_seen(github: GitHub, tracker: GitHubTracker) -> None:
+    def at_once(answer: Answer) -> Answer:
+        answer.content = re.sub(rb'"updated_at":"[^"]*"', b'"updated_at":"2026-01-02T03:04:05Z"', answer.content)
+        return answer
+
+    number = tracker.create("An issue", "", labels=["To Do"]).number
+    github.proxy.faults.append(Fault(r"^GET .*/issues\?", edit=at_once, times=20))
+    seen = [waiting(tracker)]
+    for label in ("Doing", "To Do"):
+        github.human("PUT", f"/issues/{number}/labels", {"labels": [label, "devclaw"]})
+        seen.append(waiting(tracker))
+
+    assert seen == [[number], [], [number]]
 
 
 def test_of_a_long_list_only_the_page_with_changes_is_read(
