@@ -22,6 +22,7 @@ TOOLS = {
     "task_comment",
     "queue_status",
     "session_health",
+    "session_answer",
     "project_register",
     "project_update",
     "devclaw_setup",
