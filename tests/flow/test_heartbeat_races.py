@@ -175,6 +175,8 @@ def run(numbers: range, folder: Path) -> int:
         here.mkdir()
         world = make_world(first, here, roads)
         given += sum(raced(number, world, roads) for number in range(first, min(first + A_WORLD, numbers.stop)))
+        # What the last workers left free is given out by the tick that would follow.
+        night_tick(world.app, Known())
         world.watch.dawn()
         assert world.ledger.broken == [], f"world {first}"
     return given
