@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.asking import Asking
@@ -259,9 +260,13 @@ class Sessions(Asking):
     def _end(self, name: str) -> None:
         folder = self.folder(name)
         self.terminal.stop(name)
-        processes.end(processes.marked(tokens.VARIABLE, str(folder / tokens.TOKEN)), grace_s=0)
+        self._end_leftovers(folder)
         tokens.revoke(folder)
         (folder / mailbox.STATE).unlink(missing_ok=True)
+
+    def _end_leftovers(self, folder: Path) -> None:
+        """End the processes that have left the session's terminal and could go on as a second worker."""
+        processes.end(processes.marked(tokens.VARIABLE, str(folder / tokens.TOKEN)), grace_s=0)
 
 
 def _asks(look: Look) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
-from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
+from devclaw_py.model.finding import Severity
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
@@ -69,10 +70,14 @@ class Visit:
 
 @dataclass(frozen=True)
 class Tick:
-    """What one tick did. ``plan`` is what was handed out, and what waits for what."""
+    """What one tick did. ``plan`` is what was handed out, and what waits for what.
+
+    ``trouble`` is what ended it: then nothing is known of what it did.
+    """
 
     visits: list[Visit]
     plan: Plan = field(default_factory=Plan)
+    trouble: DevClawError | None = None
 
 
 def tick(app: App, *, dry_run: bool = False, known: Known | None = None) -> Tick:
@@ -102,7 +107,14 @@ def beat(app: App, known: Known | None = None) -> Tick:
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
     projects = app.store.registry.all().values()
     mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
-    handed = hand_out(app, mine, room=app.sessions.room(), known=known, beside=others)
+    try:
+        room = app.sessions.room()
+    except SessionError as trouble:
+        # A terminal that does not answer for a moment must not end the heartbeat.
+        for visit in well.values():
+            visit.error = failure(trouble)["error"]
+        return Tick(visits)
+    handed = hand_out(app, mine, room=room, known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():
@@ -154,6 +166,10 @@ def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool, ea
         findings = mend(app, call, project, panes, force=early, wait_s=0)
         visit.settled += call.settled
         visit.mended = [f.message for f in findings if f.fixed and f.type != "open_intent"]
+        if all(f.fixed is not False and f.severity is not Severity.UNKNOWN for f in findings):
+            return
+    # What was not asked or not mended is looked at again, although nothing changes in the tracker.
+    known.forget(visit.group_id)
 
 
 def _stirring(app: App) -> set[str]:

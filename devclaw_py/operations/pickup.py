@@ -206,18 +206,21 @@ def _allot(
 def _seat_for(app: App, project: Project, role: Role, tier: Tier, issue: int) -> SeatKey:
     """Return the open seat that knows most of the task: had it before, else has a session of the tier, else the first.
 
-    A session that does not rest is passed over for one that may.
+    A session that does not rest is passed over for one that may, and one that has just not accepted the task for
+    another one that might.
     """
     seats = project.open_seats(role)
     if len(seats) == 1:
         return next(iter(seats))
     looks = app.sessions.looks()
-    before = [a.seat for a in app.store.journal.attempts(project.group_id, issue) if (a.role, a.tier) == (role, tier)]
+    tries = [a for a in app.store.journal.attempts(project.group_id, issue) if (a.role, a.tier) == (role, tier)]
+    before = [a.seat for a in tries if a.accepted is not None]
+    deaf = [a.seat for a in tries[-1:] if a.accepted is None]
 
-    def rank(key: SeatKey) -> tuple[bool, bool, bool, int]:
+    def rank(key: SeatKey) -> tuple[bool, bool, bool, bool, int]:
         session = seats[key].session(tier)
         at_work = session in looks and looks[session].status in AT_WORK
-        return at_work, key.number not in before[-1:], session is None, key.number
+        return at_work, key.number in deaf, key.number not in before[-1:], session is None, key.number
 
     return min(seats, key=rank)
 

@@ -170,6 +170,10 @@ class MemoryTracker:
         """Let a human close the issue."""
         self._update(number, closed=True)
 
+    def human_reopens(self, number: int) -> None:
+        """Let a human open the issue again."""
+        self._update(number, closed=False)
+
     def delete(self, number: int) -> None:
         """Let a human delete the issue; its number does not come back."""
         with self._lock:

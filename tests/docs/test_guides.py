@@ -80,3 +80,12 @@ def test_the_readmes_first_use_takes_its_task_to_done(home: Home) -> None:
 
 def test_the_demo_prints_what_the_readme_shows(home: Home) -> None:
     assert parts(demo_output()) == parts(shown()), "write it again with: python -m tests.docs.readme"
+
+
+def test_the_simulated_night_is_the_one_that_the_guide_shows(home: Home) -> None:
+    page = ROOT / "docs" / "guides" / "simulate.md"
+
+    printed = home.follow(page)
+
+    assert printed in page.read_text(encoding="utf-8")
+    assert "Everything held" in printed

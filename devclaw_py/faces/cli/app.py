@@ -23,6 +23,7 @@ from devclaw_py.faces.cli import (
     modes,
     openclaw,
     projects,
+    simulate,
     status,
     unit,
     webhook,
@@ -81,7 +82,21 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook, unit, modes):
+for group in (
+    demo,
+    status,
+    attach,
+    audit,
+    projects,
+    doctor,
+    config,
+    heartbeat,
+    openclaw,
+    webhook,
+    unit,
+    modes,
+    simulate,
+):
     group.add_to(cli)
 add_tools(cli)
 

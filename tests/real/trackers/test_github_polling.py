@@ -13,6 +13,7 @@ from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.model.pipeline import State
 from devclaw_py.rules.labels import COLOURS
 from devclaw_py.trackers.forge import poll
+from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.github.tracker import GitHubTracker
 from tests.forge.emulated import GitHub
 from tests.forge.proxy import Answer, Fault, said
@@ -181,6 +182,15 @@ def test_an_issue_that_cannot_be_labelled_is_listed_all_the_same(github: GitHub,
     github.clock.sleep(120)
     assert waiting(tracker) == [number]
     assert github.labels(number) == {"To Do", "devclaw"}
+
+
+def test_taking_in_many_issues_leaves_room_for_the_end_of_a_move(github: GitHub, tracker: GitHubTracker) -> None:
+    numbers = [by_hand(github, "To Do") for _ in range(8)]
+    client = github.client(pace=Pace(per_minute=6))
+    github.clock.sleep(61)
+
+    assert waiting(github.tracker(client)) == numbers
+    assert client.budget.left()[0] == 1
 
 
 def test_an_issue_without_a_state_stays_in_the_list(github: GitHub, tracker: GitHubTracker) -> None:
