@@ -12,7 +12,7 @@ from tests.forge.emulated import GitHub
 from tests.forge.openapi import Description
 from tests.real.crash.conftest import GROUP, Yard
 from tests.real.crash.hub import hub_yard
-from tests.real.crash.test_github_faults import go
+from tests.real.crash.way import go
 
 # What the day below must have asked, so that a check of nothing is no success.
 ASKED = {
