@@ -20,6 +20,7 @@ from devclaw_py.faces.cli import (
     demo,
     doctor,
     heartbeat,
+    mcp,
     modes,
     openclaw,
     projects,
@@ -81,7 +82,7 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, webhook, unit, modes):
+for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, mcp, webhook, unit, modes):
     group.add_to(cli)
 add_tools(cli)
 
