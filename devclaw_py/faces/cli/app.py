@@ -16,6 +16,7 @@ from devclaw_py.faces.cli import (
     attach,
     audit,
     call,
+    claude_plugin,
     config,
     demo,
     doctor,
@@ -82,7 +83,22 @@ def failpoints() -> None:
         print(name)
 
 
-for group in (demo, status, attach, audit, projects, doctor, config, heartbeat, openclaw, mcp, webhook, unit, modes):
+for group in (
+    demo,
+    status,
+    attach,
+    audit,
+    projects,
+    doctor,
+    config,
+    heartbeat,
+    openclaw,
+    mcp,
+    claude_plugin,
+    webhook,
+    unit,
+    modes,
+):
     group.add_to(cli)
 add_tools(cli)
 

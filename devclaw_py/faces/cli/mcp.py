@@ -17,6 +17,10 @@ from devclaw_py.model.caller import Caller, CallerKind
 from devclaw_py.rules.arguments import GroupId
 
 PORT = 8722
+OneGroup = Annotated[
+    str | None, typer.Option("--group", metavar="ID", help="For the project of this chat group alone.")
+]
+AllGroups = Annotated[bool, typer.Option("--all-groups", help="For every project of the workspace.")]
 
 
 def add_to(cli: typer.Typer) -> None:
@@ -25,10 +29,8 @@ def add_to(cli: typer.Typer) -> None:
 
 
 def mcp(
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="ID", help="Serve the project of this chat group alone.")
-    ] = None,
-    all_groups: Annotated[bool, typer.Option("--all-groups", help="Serve every project of the workspace.")] = False,
+    group: OneGroup = None,
+    all_groups: AllGroups = False,
     http: Annotated[bool, typer.Option("--http", help="Listen for HTTP instead of serving one client.")] = False,
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 chooses a free one.")] = PORT,
@@ -38,7 +40,7 @@ def mcp(
     workspace: Workspace = None,
 ) -> None:
     """Serve the tools to an orchestrator as an MCP server: on standard input and output, or over HTTP."""
-    caller = Caller(kind=CallerKind.ORCHESTRATOR, group_id=_group(group, all_groups=all_groups))
+    caller = Caller(kind=CallerKind.ORCHESTRATOR, group_id=group_of(group, all_groups=all_groups))
     lasting = LastingApp(locate(workspace, os.environ), os.environ)
     app = lasting.app()
     require_person(app, os.environ, "serve the tools to an orchestrator")
@@ -64,7 +66,12 @@ def mcp(
     over_http.serve(calls, place, token, remote=allow_remote)
 
 
-def _group(group: str | None, *, all_groups: bool) -> str | None:
+def group_of(group: str | None, *, all_groups: bool) -> str | None:
+    """Return the group that is meant; None means all.
+
+    Raises:
+        InvalidArguments: neither or both were said, or the id cannot be one.
+    """
     if (group is None) is not all_groups:
         raise InvalidArguments("whom is it for? Say either --group ID or --all-groups", hint="devclaw project list")
     if group is None:
