@@ -105,7 +105,7 @@ class Office:
     @contextmanager
     def listening(self, *words: str) -> Iterator[Server]:
         """Run a server over HTTP."""
-        argv = self.argv(*(words or ["--all-groups"]), "--http", "--port", "0")
+        argv = self.argv("--http", "--port", "0", *(words or ["--all-groups"]))
         with subprocess.Popen(argv, stderr=subprocess.PIPE, env=self.environ, text=True) as process:
             assert process.stderr is not None
             try:
