@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bench import command, flow, issues, machine, registry, sessions
+from tests.bench import command, flow, issues, machine, mcp, registry, sessions
 from tests.bench.measure import Row, Scale, percentile
 
 SOURCES = {
@@ -13,6 +13,7 @@ SOURCES = {
     "registry": registry.rows,
     "sessions": sessions.rows,
     "issues": issues.rows,
+    "mcp": mcp.rows,
 }
 
 
