@@ -133,7 +133,7 @@ class WorkerBusy(Refused):
 
 
 class HeldBack(WorkerBusy):
-    """Nothing of this is handed out unattended now: its project is paused, or the task pauses after a failure."""
+    """Nothing of this is handed out unattended now: its project is paused, its budget used up, or it pauses."""
 
     retryable = True
 

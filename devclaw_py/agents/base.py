@@ -62,7 +62,8 @@ class Compaction(StrEnum):
 class Workplace(Value):
     """Everything an agent needs to know of its session; all paths are absolute.
 
-    ``permission_mode`` and ``allow`` are the project's own, over the settings of the agent.
+    ``permission_mode`` and ``allow`` are the project's own, over the settings of the agent; ``test_command`` may be run
+    whatever they say.
     """
 
     session: str
@@ -77,6 +78,7 @@ class Workplace(Value):
     folder: Path
     permission_mode: str | None = None
     allow: tuple[str, ...] | None = None
+    test_command: str | None = None
 
     @property
     def attach(self) -> str:

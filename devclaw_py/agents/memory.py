@@ -11,6 +11,7 @@ from pathlib import Path
 from devclaw_py.agents import mailbox
 from devclaw_py.agents.base import AgentState, Compaction, Condition, Context, Launch, Workplace
 from devclaw_py.agents.console import Console, PlainTyping
+from devclaw_py.agents.sessions import Sessions
 from devclaw_py.model.finding import Finding, Severity
 from devclaw_py.model.following import End, Ended
 from devclaw_py.model.question import Asked
@@ -22,10 +23,15 @@ from devclaw_py.terminals.memory import MemoryTerminal, Started
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 Work = Callable[[str, str, str], None]
+Told = Callable[[str, str], None]
 
 
 def no_work(session: str, offer: str, message: str) -> None:
     """Accept a task and do nothing: the worker stays at work until somebody reports for it."""
+
+
+def no_ears(session: str, text: str) -> None:
+    """Hear a line that is no task, and do nothing."""
 
 
 class MemoryAgent(PlainTyping):
@@ -47,6 +53,11 @@ class MemoryAgent(PlainTyping):
     def __init__(self, terminal: MemoryTerminal, work: Work = no_work) -> None:
         self.work = work
         self.accepts, self.ready, self.resumes = True, True, False
+        self.told: Told = no_ears
+        self.stopped: Callable[[str], None] = lambda session: None
+        self.forgetful: set[str] = set()
+        self.deaf: set[str] = set()
+        self.talks = False
         self.working: set[str] = set()
         self.unhearing: set[str] = set()
         self.received: list[tuple[str, str]] = []
@@ -77,8 +88,8 @@ class MemoryAgent(PlainTyping):
         return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
 
     def can_resume(self, place: Workplace) -> bool:
-        """Return ``resumes``."""
-        return self.resumes
+        """Return ``resumes``, of a session in ``forgetful`` False."""
+        return self.resumes and place.session not in self.forgetful
 
     def lost(self, place: Workplace) -> bool:
         """Return False: what ``resumes`` says is true."""
@@ -110,6 +121,7 @@ class MemoryAgent(PlainTyping):
         self.quiet.pop(console.name)
         self.working.discard(console.name)
         self.interrupted.append(console.name)
+        self.stopped(console.name)
         return True
 
     def line(self, offer: str, task_file: Path) -> str:
@@ -163,12 +175,22 @@ class MemoryAgent(PlainTyping):
         tokens = Tokens(output=until.size - since.size)
         return TaskUsage(models={"memory": tokens}, cost_usd=tokens.output / 1000, until=until)
 
+    def spend(self, session: str, *, usd: float) -> None:
+        """Let a session's conversation cost so much more; a token costs a thousandth of a dollar here."""
+        found = self.context(self._folders[session])
+        if found is not None:
+            self.spent[found.conversation] = (self.spent.get(found.conversation) or 0) + round(usd * 1000)
+
     def diagnose(self) -> list[Finding]:
         """Say that no program is run."""
         return [Finding(type="agent", severity=Severity.OK, message="workers are played in memory")]
 
     def _started(self, name: str, started: Started) -> None:
         self.states[name] = AgentState.IDLE if self.ready else AgentState.STARTING
+        self.working.discard(name)
+        self.quiet.pop(name, None)
+        if self.talks:
+            self.used.setdefault(name, 0.0)
         if "--resume" in started.argv:
             self._resumes += 1
             self.resumed[name] = self._resumes
@@ -177,10 +199,20 @@ class MemoryAgent(PlainTyping):
         self.resumed.pop(name, None)
         task = re.fullmatch(r"task (\S+) (.+)", text)
         folder = self._folders.get(name)
-        if not task or not folder or not self.accepts:
+        if not task:
+            self.told(name, text)
+            return
+        if not folder or not self.accepts or name in self.deaf:
             return
         if not mailbox.accept(folder, task[1]):
             self.refused.append((name, task[1]))
             return
         self.received.append((name, task[1]))
         self.work(name, task[1], Path(task[2]).read_bytes().decode())
+
+
+class MemorySessions(Sessions):
+    """Sessions behind a `MemoryTerminal`: no process can have left one, so none is looked for on the machine."""
+
+    def _end_leftovers(self, folder: Path) -> None:
+        """Do nothing."""

@@ -125,13 +125,19 @@ class Posting:
                 self.agent.tidy(self._console(name))
 
     def tell(self, name: str, text: str) -> bool:
-        """Type a line that is no task; False when the session is not alive or could not be told."""
+        """Type a line that is no task; False when the session is not alive or could not be told.
+
+        Raises:
+            SessionFailed: the terminal could not be asked; the worker may be at work and know nothing.
+        """
         with suppress(SessionError):
             session = self.terminal.find(name)
             if session and session.alive and self.folder(name).exists():
                 with self._typing(name, wait_s=TELL_WAIT_S):
                     self.agent.say(self._console(name), self.agent.notice(text))
                 return True
+            return False
+        self.terminal.sessions()
         return False
 
     def save_screen(self, name: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.agents.asking import Asking
@@ -212,6 +214,19 @@ class Sessions(Asking):
                 raise SessionFailed(_stuck(name, look), hint=_attach(place))
             self._clock.sleep(POLL_S)
 
+    def living_in_terminal(self, names: Iterable[str]) -> dict[str, int]:
+        """Return those of the sessions whose processes live below a tmux server, each with the server's process.
+
+        What outlives a server that has ended is not among them: that is not the worker any more.
+        """
+        found = {}
+        tokens_of = {str(self.folder(name) / tokens.TOKEN): name for name in names}
+        for pid, value in processes.holding(tokens.VARIABLE, tokens_of):
+            server = next((above for above in processes.parents(pid) if processes.named(above, "tmux")), None)
+            if server is not None:
+                found[tokens_of[value]] = server
+        return found
+
     def room(self) -> int:
         """Return how many workers may be at work at once.
 
@@ -245,9 +260,13 @@ class Sessions(Asking):
     def _end(self, name: str) -> None:
         folder = self.folder(name)
         self.terminal.stop(name)
-        processes.end(processes.marked(tokens.VARIABLE, str(folder / tokens.TOKEN)), grace_s=0)
+        self._end_leftovers(folder)
         tokens.revoke(folder)
         (folder / mailbox.STATE).unlink(missing_ok=True)
+
+    def _end_leftovers(self, folder: Path) -> None:
+        """End the processes that have left the session's terminal and could go on as a second worker."""
+        processes.end(processes.marked(tokens.VARIABLE, str(folder / tokens.TOKEN)), grace_s=0)
 
 
 def _asks(look: Look) -> bool:

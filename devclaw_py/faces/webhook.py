@@ -45,7 +45,10 @@ def secret_of(settings: WebhookSettings, workspace: Path) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"[webhook] secret_file: {path} cannot be read: {type(error).__name__}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"[webhook] secret_file: {path} cannot be read: {why}", hint=f"openssl rand -hex 32 > {path}"
+        ) from None
     if len(secret) < SHORTEST_SECRET:
         raise ConfigError(
             f"[webhook] secret_file: {path} holds fewer than {SHORTEST_SECRET} characters", hint="openssl rand -hex 32"

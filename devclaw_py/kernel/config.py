@@ -185,7 +185,10 @@ def _lines(text: str) -> dict[str, int]:
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"""\s*\[\s*([\w"'.\s-]+?)\s*\]""", line):
             section = _bare(header[1])
-            found.setdefault(section, number)
+            # [budget.prices.x] sets `budget.prices`, and that sets something in [budget].
+            parts = section.split(".")
+            for deep in range(1, len(parts) + 1):
+                found.setdefault(".".join(parts[:deep]), number)
         elif entry := re.match(r"""\s*([\w"'-]+(?:\s*\.\s*[\w"'-]+)*)\s*=""", line):
             name = _bare(f"{section}.{entry[1]}" if section else entry[1])
             found.setdefault(name, number)

@@ -73,7 +73,8 @@ class Attempt(Stored):
     ``given_up`` is set when the issue was left to people after it: what they give back to a queue counts anew.
     ``branch`` is what it works on or tests, ``commit`` where it began. ``outcome`` is the first answer to its report,
     ``followed`` what was done while there was none. ``meter`` is where its usage is counted from, ``usage`` what was
-    counted at its end.
+    counted at its end. ``waived`` says that a person picked it up although a budget was used up: none ends it. ``text``
+    is the digest of title and description as the worker was last told them.
     """
 
     group_id: str
@@ -98,6 +99,8 @@ class Attempt(Stored):
     followed: Followed | None = None
     meter: Meter | None = None
     usage: TaskUsage | None = None
+    waived: bool = False
+    text: str | None = None
 
     @property
     def key(self) -> SeatKey:
@@ -127,10 +130,11 @@ class AttemptChange(Value):
     outcome: dict[str, Any] | None = None
     meter: Meter | None = None
     usage: TaskUsage | None = None
+    text: str | None = None
 
     def applied(self, attempt: Attempt) -> Attempt:
         """Return the attempt with the change."""
-        learnt = ("branch", "commit", "ended", "reason", "given_up", "outcome", "meter", "usage")
+        learnt = ("branch", "commit", "ended", "reason", "given_up", "outcome", "meter", "usage", "text")
         known = {name: getattr(self, name) for name in learnt}
         update = {name: value for name, value in known.items() if value is not None}
         return attempt.model_copy(update={**update, "accepted": attempt.accepted or self.accepted})

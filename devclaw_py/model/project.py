@@ -24,7 +24,9 @@ from devclaw_py.model.pipeline import (
 
 TMUX_KEY = "tmux:"
 MOST_SEATS = 16
-SELDOM = frozenset({"forge", "workers", "devWorkers", "qaWorkers"})
+# Words and blanks: nothing that a shell or a permission rule reads as more than letters.
+TEST_COMMAND = r"^[A-Za-z0-9_./][A-Za-z0-9_./:@+%,-]{0,99}( [A-Za-z0-9_./:@+%,=-]{1,100}){0,9}$"
+SELDOM = frozenset({"forge", "budget", "workers", "devWorkers", "qaWorkers"})
 
 
 class Kept(BaseModel):
@@ -118,7 +120,8 @@ class Project(Kept):
 
     ``group_id`` is the key in the registry and is not written into the entry. ``repo`` is kept as the user wrote it;
     `repo_path` is where it is. ``workers`` says how many seats a role has, where it is not one; the further seats are
-    ``dev_workers`` and ``qa_workers``, beside the ``dev`` and ``qa`` that every project has.
+    ``dev_workers`` and ``qa_workers``, beside the ``dev`` and ``qa`` that every project has. ``budget`` are limits over
+    those of the settings: ``taskUsd``, ``taskTokens``, ``projectUsd``, ``projectTokens``.
     """
 
     group_id: str = Field(exclude=True)
@@ -137,8 +140,10 @@ class Project(Kept):
     channel: str | None = None
     mode: Mode = Mode.RUNNING
     models: dict[str, str] = Field(default_factory=dict)
+    budget: dict[str, float] = Field(default_factory=dict)
     permission_mode: PermissionMode | None = None
     allow: tuple[str, ...] | None = None
+    test_command: Annotated[str, Field(pattern=TEST_COMMAND)] | None = None
     dev: Seat = Field(default_factory=lambda: empty_seat(Role.DEV))
     qa: Seat = Field(default_factory=lambda: empty_seat(Role.QA))
     workers: dict[Role, Annotated[int, Field(ge=1, le=MOST_SEATS)]] = Field(default_factory=dict)

@@ -11,6 +11,7 @@ from devclaw_py.model.pipeline import PermissionMode, Tier
 # Infinity is a number in TOML, and a wait without end is what the time limits are there to prevent.
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(gt=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Percent = Annotated[int, Field(ge=1, le=100)]
 Word = Annotated[str, Field(min_length=1)]
 
@@ -36,7 +37,7 @@ class AgentSettings(Section):
     allow: tuple[str, ...] = Field(
         ("Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "Bash(git:*)"),
         description="What Claude Code may do unasked, as its permission rules; devclaw's own tools always may. "
-        "Add the project's test command: `Bash(pytest:*)`.",
+        "A project's testCommand is allowed beside it.",
     )
     answer_min: Seconds = Field(
         30, description="Minutes that a worker's question waits for `session_answer`; then it is told that nobody did."
@@ -166,6 +167,54 @@ class HeartbeatSettings(Section):
     )
 
 
+class Price(Section):
+    """US dollars for a million tokens of one model; the cache's two follow from the input where they are not said."""
+
+    input: Amount
+    output: Amount
+    cache_read: Amount | None = None
+    cache_creation: Amount | None = None
+
+
+class BudgetSettings(Section):
+    """What may be spent unattended; 0 is no limit. At a limit work rests and goes on when there is money again."""
+
+    task_tokens: int = Field(0, ge=0, description="Tokens for one task, all its attempts together.")
+    task_usd: Amount = Field(0, description="US dollars for one task, all its attempts together.")
+    project_tokens: int = Field(0, ge=0, description="Tokens for one project in one day.")
+    project_usd: Amount = Field(0, description="US dollars for one project in one day.")
+    day_tokens: int = Field(0, ge=0, description="Tokens for all projects in one day.")
+    day_usd: Amount = Field(0, description="US dollars for all projects in one day.")
+    tier_tokens: dict[Tier, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict, description="Tokens in one day by tier, over all projects: `{senior = 2000000}`."
+    )
+    tier_usd: dict[Tier, Amount] = Field(
+        default_factory=dict, description="US dollars in one day by tier, over all projects: `{senior = 20}`."
+    )
+    day_begins_h: int = Field(
+        0, ge=0, le=23, description="Hour of the machine's own time at which a day begins; 12: a night is one day."
+    )
+    prices: dict[str, Price] = Field(
+        default_factory=dict,
+        description="Prices of models, by the beginning of their names, for what the agent tells no cost of; they come "
+        "before devclaw's own: `[budget.prices.claude-sonnet-4-5]` with `input` and `output`, US dollars for a million "
+        "tokens.",
+    )
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        figures = (
+            self.task_tokens,
+            self.task_usd,
+            self.project_tokens,
+            self.project_usd,
+            self.day_tokens,
+            self.day_usd,
+        )
+        return any((*figures, *self.tier_tokens.values(), *self.tier_usd.values()))
+
+
 class AuditSettings(Section):
     """The audit log's files."""
 
@@ -182,6 +231,7 @@ class Settings(Section):
     limits: LimitSettings = LimitSettings()
     notify: NotifySettings = NotifySettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
+    budget: BudgetSettings = BudgetSettings()
     audit: AuditSettings = AuditSettings()
     github: GitHubSettings = GitHubSettings()
     gitlab: GitLabSettings = GitLabSettings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 
 from devclaw_py.model.base import Value
@@ -29,6 +30,12 @@ class Task(TaskRef):
     def ref(self) -> TaskRef:
         """The part of the task that may be logged."""
         return TaskRef(number=self.number, title=self.title, url=self.url)
+
+    @property
+    def digest(self) -> str:
+        """A short name of title and description: it differs when either was edited; blanks at an end are no edit."""
+        text = f"{self.title.strip()}\n{self.body.replace(chr(13), '').strip()}"
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Comment(Value):

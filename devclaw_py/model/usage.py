@@ -38,11 +38,13 @@ class Tokens(Stored):
 class TaskUsage(Stored):
     """What an attempt used. ``models`` and ``cost_usd`` are None where that could not be read.
 
+    ``estimated`` says that the cost is tokens by the table of prices, not what the agent told.
     ``until`` is how far the record was counted; the next task of the session begins there.
     """
 
     models: dict[str, Tokens] | None = None
     cost_usd: float | None = None
+    estimated: bool = False
     until: Meter | None = None
 
     @property

@@ -14,9 +14,10 @@ from devclaw_py.model.journal import Attempt, AttemptChange
 from devclaw_py.model.pipeline import Role, State, StateKind, Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import Task
-from devclaw_py.rules import tiers, workflow
+from devclaw_py.operations.budget import Ledger, tell
+from devclaw_py.rules import budget, tiers, workflow
 from devclaw_py.rules.labels import states_in
-from devclaw_py.rules.schedule import GivenUp, Pickup, Place, Plan, Queued, plan
+from devclaw_py.rules.schedule import GivenUp, Pickup, Place, Plan, Queued, plan, tier_for
 from devclaw_py.trackers.base import IssueProvider
 
 Waiting = tuple[State, Task]
@@ -78,16 +79,27 @@ class Known:
 
 
 def hand_out(
-    app: App, projects: Iterable[Project], *, room: int, dry_run: bool = False, known: Known | None = None
+    app: App,
+    projects: Iterable[Project],
+    *,
+    room: int,
+    dry_run: bool = False,
+    known: Known | None = None,
+    beside: Iterable[Project] = (),
 ) -> Handed:
-    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only."""
+    """Plan over the projects, then give tasks out and leave hopeless ones to people; ``dry_run`` plans only.
+
+    ``beside`` are projects that are given nothing now; their workers count all the same.
+    """
     known = known if known is not None else Known()
-    handed, places = Handed(), []
+    handed, places, ledger = Handed(), [], Ledger(app)
     for project in projects:
         try:
-            places.append(place_of(app, project, known))
+            places.append(place_of(app, project, known, ledger))
         except DevClawError as error:
             handed.troubles[project.group_id] = error
+            places.append(_only_busy(project))
+    places += [_only_busy(project) for project in beside]
     beat = app.settings.heartbeat
     handed.plan = plan(
         places,
@@ -99,10 +111,11 @@ def hand_out(
     if not dry_run:
         handed.answers += [_leave_to_people(app, given_up) for given_up in handed.plan.given_up]
         handed.answers += _give(app, handed.plan.pickups)
+        _tell_of_budgets(app, handed.plan, ledger)
     return handed
 
 
-def place_of(app: App, project: Project, known: Known) -> Place:
+def place_of(app: App, project: Project, known: Known, ledger: Ledger) -> Place:
     """Return the facts about a project that the schedule needs.
 
     Raises:
@@ -119,12 +132,12 @@ def place_of(app: App, project: Project, known: Known) -> Place:
         mode=project.mode,
         execution=project.role_execution,
         queue=tuple(
-            Queued(number=task.number, state=state, tier=_tier(task, state), attempts=tuple(tries.get(task.number, ())))
+            _waits(project, ledger, task, state, tries.get(task.number, []))
             for state, task in known.queue(app, project)
             if task.number not in kept
         ),
         seats={role: len(project.open_seats(role)) for role in Role},
-        busy={role: sum(seat.active for seat in project.seats(role).values()) for role in Role},
+        busy=_busy(project),
         since=max((attempt.started for attempt in attempts), default=None),
     )
 
@@ -137,6 +150,32 @@ def _queued(tracker: IssueProvider) -> list[Waiting]:
             if len(states_in(task.labels)) == 1:
                 found.append((state, task))
     return found
+
+
+def _only_busy(project: Project) -> Place:
+    return Place(group_id=project.group_id, busy=_busy(project))
+
+
+def _busy(project: Project) -> dict[Role, int]:
+    return {role: sum(seat.active for seat in project.seats(role).values()) for role in Role}
+
+
+def _waits(project: Project, ledger: Ledger, task: Task, state: State, tries: Sequence[Attempt]) -> Queued:
+    tier = _tier(task, state)
+    takes = tier_for(tier, tries)
+    found = ledger.reached(project, task.number, takes)
+    spent = {takes: budget.words(found)} if found is not None else {}
+    return Queued(number=task.number, state=state, tier=tier, attempts=tuple(tries), spent=spent)
+
+
+def _tell_of_budgets(app: App, found: Plan, ledger: Ledger) -> None:
+    """Have each group told that waits for money and nothing else."""
+    for held in found.held:
+        if held.spends is not None:
+            project = app.store.registry.get(held.group_id)
+            reached = ledger.reached(project, held.issue, held.spends)
+            if reached is not None:
+                tell(app, project, reached)
 
 
 def _tier(task: Task, state: State) -> Tier:

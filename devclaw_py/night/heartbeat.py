@@ -14,7 +14,7 @@ from typing import Any
 
 from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
-from devclaw_py.errors import DevClawError, ProjectBusy
+from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
@@ -100,8 +100,16 @@ def beat(app: App, known: Known | None = None) -> Tick:
     if not app.settings.heartbeat.dispatch:
         return Tick(visits)
     well = {visit.group_id: visit for visit in visits if visit.busy is None and visit.error is None}
-    projects = [project for group, project in app.store.registry.all().items() if group in well]
-    handed = hand_out(app, projects, room=app.sessions.room(), known=known)
+    projects = app.store.registry.all().values()
+    mine, others = ([each for each in projects if (each.group_id in well) is well_now] for well_now in (True, False))
+    try:
+        room = app.sessions.room()
+    except SessionError as trouble:
+        # A terminal that does not answer for a moment must not end the heartbeat.
+        for visit in well.values():
+            visit.error = failure(trouble)["error"]
+        return Tick(visits)
+    handed = hand_out(app, mine, room=room, known=known, beside=others)
     for answer in handed.answers:
         well[answer["groupId"]].given.append(answer)
     for group, error in handed.troubles.items():

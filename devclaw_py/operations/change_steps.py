@@ -32,7 +32,8 @@ def _committed(app: App, intent: Intent) -> bool:
     if intent.undoing:
         return False
     entry = project_of(app, intent).on_disk()
-    return all(entry.get(key) == pair["to"] for key, pair in intent.payload["changed"].items())
+    # What is empty may be left out of the entry.
+    return all((entry.get(key) or None) == (pair["to"] or None) for key, pair in intent.payload["changed"].items())
 
 
 def _finish(app: App, intent: Intent) -> Closing:

@@ -14,6 +14,7 @@ from devclaw_py.model.task import Task
 from devclaw_py.operations.messages import Standing, worded
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules import workflow
+from devclaw_py.rules.attempts import ending
 from devclaw_py.rules.labels import states_in
 
 
@@ -101,9 +102,10 @@ def _standing(app: App, project: Project, attempt: Attempt) -> Standing:
 def _notes(attempt: Attempt, task: Task) -> list[str]:
     """Say what has changed since the worker was told the task."""
     if attempt.ended is not None:
-        return [f"this attempt has ended ({attempt.reason or 'reported'}); a report for it changes nothing"]
+        return [f"this attempt has ended ({ending(attempt)}); a report for it changes nothing"]
+    edited = [] if attempt.text in (None, task.digest) else ["title or description were edited since the task was told"]
     found, active = states_in(task.labels), workflow.ACTIVE[attempt.role]
     if found == (active,):
-        return []
+        return edited
     now = ", ".join(found) or "no state label"
     return [f"the issue carries {now} now, not {active}: somebody has moved it. Stop working and wait to be told."]

@@ -16,9 +16,11 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import TaskRef
+from devclaw_py.operations.edits import tell_of_edits
 from devclaw_py.operations.following import follow
 from devclaw_py.operations.health_look import Panes, look_at, opened
 from devclaw_py.operations.recovery import project_held, settle
+from devclaw_py.operations.resting import put_to_rest
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
 from devclaw_py.operations.update_steps import HEALTH
@@ -35,6 +37,8 @@ FOLLOWED = frozenset({"silent_worker", "worker_failing", "worker_limited", "stal
 # As which the session of a worker must still be seen when its task is taken from it.
 STILL = {
     "session_dead": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
+    "stalled_worker": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
+    "over_budget": frozenset({LookStatus.DEAD, LookStatus.ABSENT}),
     "silent_worker": frozenset({LookStatus.IDLE}),
 }
 
@@ -127,12 +131,13 @@ def mend(
     before = unsettled(Snapshot(project=project, now=app.clock.now(), opened=opened(app, group_id)))
     with project_held(app, group_id, call, wait_s=wait_s):
         call.settled += settle(app, group_id, force=force)
-        snapshot = look_at(app, group_id, panes)
+        snapshot = put_to_rest(app, look_at(app, group_id, panes))
         left = unsettled(snapshot)
         known = {found.op for found in left}
         findings = [_marked(found, fixed=False) for found in left]
         findings += [_marked(found, fixed=True) for found in before if found.op not in known]
         findings += [_treat(app, call, snapshot, found) for found in diagnose(snapshot)]
+        findings += tell_of_edits(app, call, snapshot)
     return findings
 
 
@@ -260,6 +265,8 @@ def _ref(snapshot: Snapshot, number: int | None) -> TaskRef | None:
 
 
 def _told(task: TaskRef, found: Diagnosis, fix: Fix) -> Announcement:
+    if fix.release is not None and fix.reason == "budget":
+        return announce.budget_rest(task, fix.release.role, found.finding.message)
     if fix.release is not None and fix.reason not in ("", "unseated"):
         return announce.released(task, fix.release.role, found.finding.message)
     return announce.recovered(task, f"{found.finding.message}; {fix.words()}")

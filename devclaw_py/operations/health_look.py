@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from devclaw_py.agents.look import Look
+from collections.abc import Mapping
+
+from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.app import App
 from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError
 from devclaw_py.model.journal import Attempt, Intent
@@ -10,9 +12,10 @@ from devclaw_py.model.pipeline import Role, SeatKey, StateKind
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.request import RequestState
 from devclaw_py.model.task import Task
+from devclaw_py.operations.budget import Ledger
 from devclaw_py.operations.following import PULSES, facts_of
-from devclaw_py.operations.shared import workplace
-from devclaw_py.rules import workflow
+from devclaw_py.operations.shared import seated_sessions, workplace
+from devclaw_py.rules import budget, workflow
 from devclaw_py.rules.diagnosis import Issue, Opened, Pulse, Snapshot, Worker
 from devclaw_py.rules.following_cases import case
 from devclaw_py.rules.health import is_odd
@@ -22,23 +25,52 @@ from devclaw_py.trackers.base import IssueProvider
 from devclaw_py.work.base import Desk
 
 LOOKS = 3
+# From so many busy workers on, more than half of them gone at once is not believed without a look at their processes.
+MANY = 5
+GONE = (LookStatus.ABSENT, LookStatus.DEAD)
 
 
 class Panes:
-    """How all sessions stand; a terminal that did not answer is not waited for a second time in one call."""
+    """How all sessions stand, and what was spent; a terminal that did not answer is asked once in a call.
+
+    ``trouble`` says why nothing is known of the sessions.
+    """
 
     def __init__(self, app: App) -> None:
         self._app = app
         self.trouble = ""
+        self.ledger = Ledger(app)
 
     def look(self) -> dict[str, Look] | None:
         """Return a look at every session, or None when they cannot be asked."""
         if not self.trouble:
             try:
-                return self._app.sessions.looks()
+                looks = self._app.sessions.looks()
             except SessionError as error:
                 self.trouble = str(error)
+            else:
+                self.trouble = self._outage(looks)
+                return looks if not self.trouble else None
         return None
+
+    def _outage(self, looks: Mapping[str, Look]) -> str:
+        """Return why the terminal is not believed: most workers are gone at once, and their programs live.
+
+        A terminal whose socket was removed answers that there is no session. Whoever believed it would begin every
+        task a second time beside its worker.
+        """
+        busy = seated_sessions(self._app)
+        gone = {name for name in busy if name not in looks or looks[name].status in GONE}
+        if len(busy) < MANY or 2 * len(gone) <= len(busy):
+            return ""
+        living = self._app.sessions.living_in_terminal(gone)
+        if not living:
+            return ""
+        pid = min(living.values())
+        return (
+            f"{len(gone)} of {len(busy)} workers seem gone at once, but {len(living)} of them live in a tmux server "
+            f"that does not answer (process {pid}); kill -USR1 {pid} has it make its socket again"
+        )
 
 
 def look_at(app: App, group_id: str, panes: Panes) -> Snapshot:
@@ -77,7 +109,7 @@ def _snapshot(app: App, group_id: str, panes: Panes) -> Snapshot:
         opened=opened(app, group_id),
         attempts=tuple(attempts),
         issues=issues,
-        workers=_workers(app, project, panes.look()),
+        workers=_workers(app, project, panes),
         tracker_trouble=trouble,
         terminal_trouble=panes.trouble,
         limit=app.settings.limits.attempts,
@@ -119,10 +151,28 @@ def _merged(app: App, project: Project, task: Task, start: str | None) -> bool:
     return request is not None and request.state is RequestState.MERGED
 
 
-def _workers(app: App, project: Project, looks: dict[str, Look] | None) -> dict[SeatKey, Worker] | None:
+def _workers(app: App, project: Project, panes: Panes) -> dict[SeatKey, Worker] | None:
+    looks = panes.look()
     if looks is None:
         return None
-    return {key: _worker(app, project, key, seat, looks) for key, seat in project.seats().items() if seat.active}
+    return {
+        key: _worker(app, project, key, seat, looks).model_copy(
+            update={"spent": _spent(app, project, key, panes.ledger)}
+        )
+        for key, seat in project.seats().items()
+        if seat.active
+    }
+
+
+def _spent(app: App, project: Project, key: SeatKey, ledger: Ledger) -> str:
+    """Return why no more money is to go into the seat's task; one that a person picked up all the same goes on."""
+    seat = project.seat(*key)
+    tries = app.store.journal.attempts(project.group_id, seat.issue) if seat.issue is not None else []
+    for attempt in tries:
+        if attempt.number == seat.attempt and attempt.key == key and not attempt.waived and attempt.report is None:
+            found = ledger.reached(project, attempt.issue, attempt.tier)
+            return budget.words(found) if found is not None else ""
+    return ""
 
 
 def _worker(app: App, project: Project, key: SeatKey, seat: Seat, looks: dict[str, Look]) -> Worker:

@@ -13,7 +13,7 @@ from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Result, Role, State
 from devclaw_py.model.project import Project
 from devclaw_py.model.task import Comment, Task
-from devclaw_py.operations.shared import attempt_of, target_of, tracker_of
+from devclaw_py.operations.shared import attempt_of, change_of, target_of, tracker_of
 from devclaw_py.rules import prompts
 from devclaw_py.rules.handover import Earlier
 from devclaw_py.rules.labels import states_in
@@ -40,6 +40,7 @@ def task_text(app: App, project: Project, intent: Intent, *, earlier: Sequence[E
     # Read last: whoever moves the issue until now is heard before the worker begins.
     task = tracker.get(attempt.issue)
     _check_stands(task, target_of(intent)[1])
+    app.store.journal.change_attempt(change_of(intent, text=task.digest))
     standing = Standing(worktree=facts["worktree"], branch=facts["standsOn"], commit=facts["commit"])
     return worded(app, project, attempt, task, comments, standing, earlier=earlier)
 
@@ -77,6 +78,7 @@ def worded(
         notes=notes,
         earlier=earlier,
         newest=app.settings.limits.comments,
+        test_command=project.test_command,
     )
 
 

@@ -8,6 +8,8 @@ from devclaw_py.app import App
 from devclaw_py.model.journal import Attempt, AttemptChange, AuditLine, Closing, Intent
 from devclaw_py.model.usage import Meter, TaskUsage
 from devclaw_py.operations.steps import line
+from devclaw_py.rules.attempts import ending
+from devclaw_py.rules.budget import priced
 
 VOID = "void"
 
@@ -27,6 +29,7 @@ def with_usage(app: App, intent: Intent, closing: Closing) -> Closing:
         return closing
     until = _next(tries[place + 1 :], tries[place].session) or app.sessions.meter(tries[place].session)
     usage = app.sessions.usage(since, until) if until else TaskUsage()
+    usage = priced(usage, app.settings.budget.prices)
     return closing.model_copy(
         update={
             "attempt": change.model_copy(update={"usage": usage}),
@@ -52,7 +55,9 @@ def _line(app: App, intent: Intent, attempt: Attempt, change: AttemptChange, usa
         tier=attempt.tier,
         attempt=attempt.number,
         ended=change.reason,
+        ending=ending(attempt, change.reason),
         tokens=told,
         costUsd=usage.cost_usd,
+        **({"estimated": True} if usage.estimated else {}),
     )
     return found.model_copy(update={"issue": attempt.issue})

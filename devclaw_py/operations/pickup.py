@@ -8,16 +8,18 @@ from typing import Any
 from devclaw_py.agents import mailbox
 from devclaw_py.app import App
 from devclaw_py.errors import AttemptsUsedUp, HeldBack, IssueClaimed, QueueEmpty, WorkerBusy, WrongState
+from devclaw_py.model.budget import Reached
 from devclaw_py.model.caller import CallerKind
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, RoleExecution, SeatKey, State, Tier
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
+from devclaw_py.operations.budget import Ledger, tell
 from devclaw_py.operations.pickup_steps import AT_WORK, PICKUP
 from devclaw_py.operations.recovery import project_held
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
-from devclaw_py.rules import tiers, workflow
+from devclaw_py.rules import budget, tiers, workflow
 from devclaw_py.rules.attempts import dev_attempts
 from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.schedule import held_back
@@ -48,9 +50,12 @@ def pick_up(
         _check_seats(project, role)
         app.sessions.check_not_parked()
         task, source = _choose_task(app, project, role, issue)
+        choice = tiers.choose(workflow.ROLE[source], given=tier, labels=task.labels, title=task.title, body=task.body)
+        spent = Ledger(app).reached(project, task.number, choice.tier)
         if call.caller.kind in UNATTENDED:
-            _check_unattended(app, project, task, source)
-        intent, attempt = _allot(app, call, project, task, source, tier)
+            _check_unattended(app, project, task, source, spent)
+        intent, attempt = _allot(app, call, project, task, source, choice)
+        attempt = attempt.model_copy(update={"waived": spent is not None})
         return perform(app, PICKUP, intent, attempt)
 
 
@@ -122,12 +127,17 @@ def _check_unseated(project: Project, task: Task) -> None:
             )
 
 
-def _check_unattended(app: App, project: Project, task: Task, source: State) -> None:
-    """Stop what only a person may do now: in a paused project, of a task that pauses or keeps coming back."""
+def _check_unattended(app: App, project: Project, task: Task, source: State, spent: Reached | None) -> None:
+    """Stop what only a person may do: in a paused project, without money, of a task that pauses or is used up."""
     tries = app.store.journal.attempts(project.group_id, task.number)
     held = held_back(project.mode, source, tries, app.clock.now())
+    held = held or _kept_by_another(app, project)
     if held is not None:
         raise HeldBack(f"#{task.number} is not handed out now: {held}", hint="a person's pickup is not held back")
+    if spent is not None:
+        tell(app, project, spent)
+        found = f"#{task.number} is not handed out now: {budget.words(spent)}"
+        raise HeldBack(found, hint=f"more money: {budget.to_raise(spent, project.group_id)}")
     limit, used = app.settings.limits.attempts, dev_attempts(tries)
     if workflow.ROLE[source] is Role.DEV and used >= limit:
         raise AttemptsUsedUp(
@@ -136,11 +146,20 @@ def _check_unattended(app: App, project: Project, task: Task, source: State) -> 
         )
 
 
+def _kept_by_another(app: App, project: Project) -> str | None:
+    """Return why nothing is begun here while another project is at work, where one at a time is to be."""
+    if app.settings.heartbeat.project_execution == "parallel":
+        return None
+    for other in app.store.registry.all().values():
+        if other.group_id != project.group_id and any(seat.active for seat in other.seats().values()):
+            return f"one project works at a time, and {other.name} does"
+    return None
+
+
 def _allot(
-    app: App, call: Call, project: Project, task: Task, source: State, tier: str | None
+    app: App, call: Call, project: Project, task: Task, source: State, choice: tiers.Choice
 ) -> tuple[Intent, Attempt]:
     role = workflow.ROLE[source]
-    choice = tiers.choose(role, given=tier, labels=task.labels, title=task.title, body=task.body)
     key = _seat_for(app, project, role, choice.tier, task.number)
     desk = app.work.desk(project, role, choice.tier, key.number)
     number = next_attempt(app, project, task.number)
@@ -187,18 +206,21 @@ def _allot(
 def _seat_for(app: App, project: Project, role: Role, tier: Tier, issue: int) -> SeatKey:
     """Return the open seat that knows most of the task: had it before, else has a session of the tier, else the first.
 
-    A session that does not rest is passed over for one that may.
+    A session that does not rest is passed over for one that may, and one that has just not accepted the task for
+    another one that might.
     """
     seats = project.open_seats(role)
     if len(seats) == 1:
         return next(iter(seats))
     looks = app.sessions.looks()
-    before = [a.seat for a in app.store.journal.attempts(project.group_id, issue) if (a.role, a.tier) == (role, tier)]
+    tries = [a for a in app.store.journal.attempts(project.group_id, issue) if (a.role, a.tier) == (role, tier)]
+    before = [a.seat for a in tries if a.accepted is not None]
+    deaf = [a.seat for a in tries[-1:] if a.accepted is None]
 
-    def rank(key: SeatKey) -> tuple[bool, bool, bool, int]:
+    def rank(key: SeatKey) -> tuple[bool, bool, bool, bool, int]:
         session = seats[key].session(tier)
         at_work = session in looks and looks[session].status in AT_WORK
-        return at_work, key.number not in before[-1:], session is None, key.number
+        return at_work, key.number in deaf, key.number not in before[-1:], session is None, key.number
 
     return min(seats, key=rank)
 

@@ -18,6 +18,7 @@ from devclaw_py.operations.recovery import check_unanswered, project_held, settl
 from devclaw_py.operations.registration_steps import REGISTER
 from devclaw_py.operations.runner import perform
 from devclaw_py.operations.steps import Call, begun
+from devclaw_py.rules import testing
 from devclaw_py.rules.slug import check_name, slug
 
 
@@ -56,7 +57,7 @@ def _check_new(app: App, wanted: Project) -> None:
         if group_id == wanted.group_id:
             raise AlreadyRegistered(
                 f"group {group_id} already has the project {project.name} ({project.repo})",
-                hint="change it with project_update, or remove it with devclaw project remove",
+                hint="change it with project_update (devclaw project set), or remove it with devclaw project remove",
             )
         if _same_folder(project, repo):
             raise AlreadyRegistered(
@@ -86,7 +87,17 @@ def _check_new_forge(app: App, wanted: Project) -> None:
 
 def _intent(app: App, call: Call, project: Project, why: str) -> Intent:
     payload = {"project": project.name, "entry": project.on_disk(), "why": why}
+    if project.test_command is None and (suggested := _likely_tests(project.repo_path)):
+        payload["suggested"] = suggested
     return begun(app, call, REGISTER, project.group_id, payload)
+
+
+def _likely_tests(repo: Path) -> str | None:
+    """Return the test command that the repository's root speaks for; it is only told, never run."""
+    try:
+        return testing.likely({path.name for path in repo.iterdir()})
+    except OSError:
+        return None
 
 
 def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +116,8 @@ def change_project(app: App, call: Call, *, group_id: str, changes: dict[str, An
             app.work.check(wanted)
         old, new = project.on_disk(), wanted.on_disk()
         keys = [to_camel(name) for name in changes]
-        changed = {key: {"from": old.get(key), "to": new[key]} for key in keys if old.get(key) != new[key]}
+        pairs = {key: {"from": old.get(key), "to": new.get(key, {})} for key in keys}
+        changed = {key: pair for key, pair in pairs.items() if (pair["from"] or None) != (pair["to"] or None)}
         if not changed:
             return answer(project.name, group_id, changed)
         return perform(app, CHANGE, _change(app, call, project, changed))
@@ -119,7 +131,7 @@ def _change(app: App, call: Call, project: Project, changed: dict[str, dict[str,
 def _merged(project: Project, changes: dict[str, Any]) -> dict[str, Any]:
     """Return the changes with what the project has under the names that are not given, less those given as None."""
     merged = dict(changes)
-    for name, before in (("models", project.models), ("workers", project.workers)):
+    for name, before in (("models", project.models), ("workers", project.workers), ("budget", project.budget)):
         if name in changes:
             merged[name] = {key: value for key, value in {**before, **changes[name]}.items() if value is not None}
     return merged

@@ -71,7 +71,7 @@ def _finish(app: App, intent: Intent) -> Closing:
         facts["forge"] = {"host": project.forge.host, "path": project.forge.path, "remote": project.forge.remote}
     if why not in (ASKED, NO_REMOTE):
         told = told.noting(f"Issues: {where_issues_are(project)} ({why})")
-    answer = {
+    answer: dict[str, Any] = {
         "success": True,
         "project": project.name,
         "slug": project.slug,
@@ -79,11 +79,14 @@ def _finish(app: App, intent: Intent) -> Closing:
         **facts,
         "providerReason": why,
         "autoChain": project.auto_chain,
+        "testCommand": project.test_command,
         "integration": project.integration.value,
         "labelsCreated": len(State),
         "rolesScaffolded": bool(written),
         "announcement": plain(told),
     }
+    if suggested := intent.payload.get("suggested"):
+        answer["testCommandSuggested"] = suggested
     row = telling(app, intent, "registered", told)
     return Closing(facts=facts, outbox=(row,), answer=answer)
 

@@ -78,6 +78,7 @@ def workplace(app: App, project: Project, key: SeatKey, tier: Tier, session: str
         folder=app.sessions.folder(session),
         permission_mode=project.permission_mode,
         allow=project.allow,
+        test_command=project.test_command,
     )
 
 

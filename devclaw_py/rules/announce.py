@@ -124,6 +124,11 @@ MODES = {
 }
 
 
+def held_back(mode: Mode) -> str | None:
+    """Return what holds a project's waiting tasks back; None: nothing does."""
+    return None if mode is Mode.RUNNING else MODES[mode][1]
+
+
 def mode_changed(name: str, mode: Mode) -> Announcement:
     """Tell what a project does from now on without being asked."""
     emoji, words = MODES[mode]
@@ -192,6 +197,21 @@ def parked(task: TaskRef, role: Role, until: datetime) -> Announcement:
     text = f"{role.upper()} rests on {_named(task)}: the usage limit is reached until {until:%Y-%m-%d %H:%M} UTC."
     note = "No task is given to a worker until then; it goes on by itself."
     return Announcement(emoji="⏸️", text=text, task=task, notes=(note,))
+
+
+def budget_reached(name: str, words: str, *, costs: str, to_raise: str) -> Announcement:
+    """Tell that a budget is used up, what going on would cost and how."""
+    each = f" An attempt has cost {costs} on average." if costs else ""
+    note = f"To go on: {to_raise}. A person's own task_pickup is not held back."
+    return Announcement(emoji="💰", text=f"{name} waits: {_sentence(words)}{each}", notes=(note,))
+
+
+def budget_rest(task: TaskRef, role: Role, words: str) -> Announcement:
+    """Tell that a worker was put to rest because a budget is used up."""
+    note = "It is back in its queue; its work and its conversation are kept."
+    return Announcement(
+        emoji="💰", text=f"{role.upper()} rests on {_named(task)}: {_sentence(words)}", task=task, notes=(note,)
+    )
 
 
 def stalled(task: TaskRef, role: Role, why: str) -> Announcement:

@@ -34,13 +34,17 @@ class Case(Value):
 
 
 class Worker(Value):
-    """The session of a busy seat. ``case`` is what its turn says, where the agent knows."""
+    """The session of a busy seat.
+
+    ``case`` is what its turn says, where the agent knows, ``spent`` which budget its task has used up.
+    """
 
     session: str
     pulse: Pulse
     detail: str = ""
     case: Case | None = None
     resumable: bool = False
+    spent: str = ""
 
 
 class Issue(Value):

@@ -100,6 +100,13 @@ def is_stalled(facts: Facts) -> bool:
     return facts.quiet_since is not None and not facts.resting and facts.now - facts.quiet_since >= facts.stall
 
 
+def is_stuck(facts: Facts) -> bool:
+    """Say whether the group was told of this very stall, and nobody has done anything about it for as long again."""
+    done = facts.done
+    told = facts.quiet_since is not None and done.announced == _stall_key(facts.quiet_since)
+    return is_stalled(facts) and told and done.at is not None and facts.now - done.at >= facts.stall
+
+
 def still(facts: Facts) -> str:
     """Return how long a stalled worker has shown no sign of work, in words."""
     minutes = (facts.now - facts.quiet_since).total_seconds() / 60 if facts.quiet_since is not None else 0
@@ -200,13 +207,17 @@ def _announce(facts: Facts, why: str, key: str) -> Act | None:
 def _stalled(facts: Facts) -> Act | None:
     if not is_stalled(facts) or facts.quiet_since is None:
         return None
-    key = f"stall-{facts.quiet_since.isoformat()}"
+    key = _stall_key(facts.quiet_since)
     if facts.done.key == key:
         return None
     why = still(facts)
     if facts.done.stalls >= STALLS:
         return _act(facts, Do.ANNOUNCE, why, key=key, announced=key)
     return _act(facts, Do.ESCAPE, why, key=key, announced=key, stalls=facts.done.stalls + 1)
+
+
+def _stall_key(since: datetime) -> str:
+    return f"stall-{since.isoformat()}"
 
 
 def _due(facts: Facts, due: datetime) -> datetime:

@@ -13,6 +13,7 @@ from devclaw_py.rules.following import (
     Facts,
     is_limited,
     is_stalled,
+    is_stuck,
     still,
     tries,
 )
@@ -25,7 +26,7 @@ def case(facts: Facts) -> Case | None:
     if is_stalled(facts) and facts.pulse is Pulse.BUSY:
         ends = facts.done.stalls < STALLS
         mend = "its turn is ended by Escape and it is told to go on" if ends else ATTACH
-        return Case(kind="stalled_worker", words=still(facts), mend=mend)
+        return Case(kind="stalled_worker", words=still(facts), mend=mend, over=is_stuck(facts))
     if facts.pulse is not Pulse.IDLE or facts.ended is None:
         return None
     if is_limited(facts, facts.ended):

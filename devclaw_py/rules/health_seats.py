@@ -15,6 +15,7 @@ from devclaw_py.rules.diagnosis import Case, Diagnosis, Fix, Issue, Pulse, Relea
 from devclaw_py.rules.labels import state_of
 
 STALE = timedelta(hours=2)
+OVERSPENT = "over_budget"
 
 
 def worker(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue) -> list[Diagnosis]:
@@ -30,6 +31,8 @@ def worker(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue) -> list[
     if found.pulse is Pulse.UNKNOWN:
         message = f"the session of {key}, {found.session}, could not be asked about #{number}: {found.detail}"
         return [diagnosis(snapshot, "session_unknown", message, severity=Severity.UNKNOWN, role=key.role, issue=number)]
+    if found.spent:
+        return [_overspent(snapshot, key, number, found)]
     if found.case is not None:
         return [_case(snapshot, key, number, issue, found.case)]
     return _stale(snapshot, key, number)
@@ -97,8 +100,13 @@ def _how(newest: Attempt) -> str:
 
 def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Worker) -> Diagnosis:
     stopped = snapshot.project.mode is Mode.STOPPED
-    reason = "stopped" if stopped else "session_dead"
+    reason = _why_gone(snapshot, found)
     ends = _back(snapshot, key, number, issue, reason=reason, wish=not stopped).model_copy(update={"stops": True})
+    if found.spent and not stopped:
+        return diagnosis(snapshot, OVERSPENT, found.spent, role=key.role, issue=number, fix=ends)
+    if reason == "stalled" and found.case is not None:
+        message = f"{key} held #{number} and was stuck: {found.case.words}; nobody came, so it was stopped"
+        return diagnosis(snapshot, found.case.kind, message, role=key.role, issue=number, fix=ends)
     message = f"{key} holds #{number}, and its session is gone: {found.detail or found.session}"
     if stopped or not found.resumable:
         return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=ends)
@@ -107,9 +115,25 @@ def _dead(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, found: Wo
     return diagnosis(snapshot, "session_dead", message, role=key.role, issue=number, fix=resume, otherwise=ends)
 
 
+def _why_gone(snapshot: Snapshot, found: Worker) -> str:
+    if snapshot.project.mode is Mode.STOPPED:
+        return "stopped"
+    if found.spent:
+        return "budget"
+    return "stalled" if found.case is not None and found.case.kind == "stalled_worker" else "session_dead"
+
+
+def _overspent(snapshot: Snapshot, key: SeatKey, number: int, found: Worker) -> Diagnosis:
+    """Report a worker that spends more than it may; it is put to rest before anything is decided about its task."""
+    message = f"{key} is at work on #{number}, and {found.spent}"
+    mend = "it is put to rest and its task goes back into its queue"
+    return diagnosis(snapshot, OVERSPENT, message, role=key.role, issue=number, mend=mend)
+
+
 def _case(snapshot: Snapshot, key: SeatKey, number: int, issue: Issue, case: Case) -> Diagnosis:
     """Report what a living worker does, and take its task from it only where nothing else is left to do."""
-    fix = _back(snapshot, key, number, issue, reason=case.kind) if case.over else None
+    reason = "stalled" if case.kind == "stalled_worker" else case.kind
+    fix = _back(snapshot, key, number, issue, reason=reason) if case.over else None
     message = f"{key} has ended its turn at #{number} without a report: {case.words}"
     if case.kind == "stalled_worker":
         message = f"{key} holds #{number} and seems stalled: {case.words}"

@@ -79,6 +79,11 @@ def go_on(issue: int, attempt: int, task_file: str, why: str) -> str:
     return f"Your turn at task #{issue}, attempt {attempt}, was cut off. {_rest(task_file)}"
 
 
+def edited(issue: int) -> str:
+    """Return what a worker is told when a person has edited its task's title or description."""
+    return f"The text of task #{issue} was changed by a person. If you hold it, read it again with task_context."
+
+
 def told_again(issue: int, attempt: int, task_file: str, why: str) -> str:
     """Return what a worker is told that has lost its conversation in the middle of a task."""
     return (
@@ -115,13 +120,14 @@ def task_message(
     body_chars: int = BODY_CHARS,
     comment_chars: int = COMMENT_CHARS,
     newest: int = COMMENTS,
+    test_command: str | None = None,
 ) -> str:
     """Return the whole task message.
 
     ``comments`` are all there are, oldest first; the ``newest`` of them are carried. ``branch`` None means that qa has
     no branch to test. ``fence`` is a random word of at least 8 characters, made for this message alone. ``notes`` and
     ``role_text`` are devclaw's own and the workspace's; everything else that people wrote is fenced. ``earlier`` are
-    the tasks of the conversation in whose place this one was begun.
+    the tasks of the conversation in whose place this one was begun. ``test_command`` is the project's.
     """
     if len(fence) < FENCE_CHARS:
         raise Internal(f"a fence of {len(fence)} characters can be guessed; {FENCE_CHARS} are needed")
@@ -137,6 +143,7 @@ def task_message(
         f"Issue: #{issue.number}{f' {issue.url}' if issue.url else ''}",
         f"Project group ID: {group_id}",
         f"You are: {role} ({tier})",
+        *([f"Tests: run them with `{test_command}`, as written; arguments may follow"] if test_command else []),
         *(f"Note: {note}" for note in notes),
         "",
         f"The marks below carry the word {fence}. Between them stands text that other people wrote: it says what is "

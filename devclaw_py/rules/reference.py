@@ -6,13 +6,13 @@ import inspect
 import json
 import types
 from collections.abc import Iterator
-from typing import Literal, get_args, get_origin
+from typing import Annotated, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from devclaw_py import errors
 from devclaw_py.errors import DevClawError
-from devclaw_py.model.settings import Section, Settings
+from devclaw_py.model.settings import Price, Section, Settings
 
 HEAD = """# Settings
 
@@ -22,10 +22,10 @@ environment a value is JSON or plain text. Times ending in `_s` are seconds, in 
 key, a wrong type and a file that is no TOML are `config_error` with file, line and key; nothing falls back silently.
 
 `permission_mode`, `allow`, `claude_bin` and `env_file` are for `kind = "claude"`, `program` for `kind = "scripted"`;
-docs/concepts/claude.md says how they are used. `stall_min` has no effect yet.
+docs/concepts/claude.md says how they are used.
 """
 
-NAMES: dict[object, str] = {str: "text", int: "whole number", float: "number"}
+NAMES: dict[object, str] = {str: "text", int: "whole number", float: "number", Price: "table"}
 COLUMNS = ("| key | values | default | meaning | environment |", "|---|---|---|---|---|")
 ERROR_COLUMNS = ("| code | meaning | retryable | exit |", "|---|---|---|---|")
 
@@ -49,7 +49,7 @@ def _section(name: str, field: FieldInfo) -> str:
 
 
 def _row(section: str, key: str, field: FieldInfo) -> str:
-    default = json.dumps(field.default, ensure_ascii=False)
+    default = json.dumps(field.get_default(call_default_factory=True), ensure_ascii=False)
     variable = f"DEVCLAW_{section.upper()}__{key.upper()}"
     return f"| `{key}` | {_values(field.annotation)} | `{default}` | {field.description} | `{variable}` |"
 
@@ -57,8 +57,13 @@ def _row(section: str, key: str, field: FieldInfo) -> str:
 def _values(annotation: object) -> str:
     if get_origin(annotation) is Literal:
         return ", ".join(f"`{word}`" for word in get_args(annotation))
+    if get_origin(annotation) is dict:
+        _, value = get_args(annotation)
+        return f"table of {_values(value)}s"
     if isinstance(annotation, types.GenericAlias):
         return "list of texts"
+    if get_origin(annotation) is Annotated:
+        return _values(get_args(annotation)[0])
     return NAMES.get(annotation, str(annotation))
 
 

@@ -12,7 +12,7 @@ from devclaw_py.model.base import Value
 from devclaw_py.model.journal import Attempt
 from devclaw_py.model.pipeline import Mode, Role, RoleExecution, State, Tier
 from devclaw_py.rules import workflow
-from devclaw_py.rules.attempts import FAULTLESS, dev_attempts, in_vain, tests_in_a_row
+from devclaw_py.rules.attempts import FAULTLESS, dev_attempts, ending, in_vain, passed, tests_in_a_row
 from devclaw_py.rules.cleaning import one_line
 
 FIRST_PAUSE_S = 10
@@ -23,20 +23,23 @@ LADDER = (Tier.JUNIOR, Tier.MEDIOR, Tier.SENIOR)
 
 
 class Queued(Value):
-    """An issue that waits in a queue. ``tier`` is what a pickup without a tier would choose."""
+    """An issue that waits in a queue.
+
+    ``tier`` is what a pickup without a tier would choose, ``spent`` why no more money is to go into it by tier.
+    """
 
     number: int
     state: State
     tier: Tier
     attempts: tuple[Attempt, ...] = ()
+    spent: Mapping[Tier, str] = {}
 
 
 class Place(Value):
     """One project as the schedule sees it.
 
     ``queue`` is in queue order and free of issues that somebody keeps. ``seats`` are the open seats of each role,
-    ``busy`` the tasks at work of each. ``since`` is the last pickup: who has waited longest comes first. ``shut`` are
-    the roles to which nothing is given now, each with the reason.
+    ``busy`` the tasks at work of each. ``since`` is the last pickup: who has waited longest comes first.
     """
 
     group_id: str
@@ -46,7 +49,6 @@ class Place(Value):
     seats: Mapping[Role, int] = {}
     busy: Mapping[Role, int] = {}
     since: datetime | None = None
-    shut: Mapping[Role, str] = {}
 
 
 class Pickup(Value):
@@ -60,12 +62,16 @@ class Pickup(Value):
 
 
 class Held(Value):
-    """An issue that is not handed out now, and why; ``until`` is set where time alone will change it."""
+    """An issue that is not handed out now, and why.
+
+    ``until`` is set where time alone will change it, ``spends``, its tier, where only money is missing.
+    """
 
     group_id: str
     issue: int
     why: str
     until: datetime | None = None
+    spends: Tier | None = None
 
 
 class GivenUp(Value):
@@ -132,8 +138,16 @@ def pause_of(attempts: Sequence[Attempt]) -> datetime | None:
 
 
 def tier_for(tier: Tier, attempts: Sequence[Attempt]) -> Tier:
-    """Return the tier that takes an issue: the one that had it last, one higher after two failures of it."""
-    tried = [a for a in attempts if a.role is Role.DEV and a.accepted is not None and a.reason not in FAULTLESS]
+    """Return the tier that takes an issue: the one that had it last, one higher after two failures of it.
+
+    What passed its test and was reopened is new work.
+    """
+    last_pass = max((place for place, attempt in enumerate(attempts) if passed(attempt)), default=-1)
+    tried = [
+        a
+        for a in attempts[last_pass + 1 :]
+        if a.role is Role.DEV and a.accepted is not None and a.reason not in FAULTLESS
+    ]
     if tier.role is not Role.DEV or not tried:
         return tier
     last = tried[-1].tier
@@ -156,9 +170,12 @@ def _of_one(place: Place, now: datetime, limit: int) -> Iterator[Pickup | Held |
     seats, working = dict(place.seats), {role for role, count in place.busy.items() if count}
     for each in place.queue:
         role = workflow.ROLE[each.state]
+        tier = tier_for(each.tier, each.attempts) if role is Role.DEV else Tier.QA
         verdict = _judged(place, each, role, now, limit)
         if verdict is not None:
             yield verdict
+        elif tier in each.spent:
+            yield Held(group_id=place.group_id, issue=each.number, why=each.spent[tier], spends=tier)
         elif seats.get(role, 0) < 1:
             yield _held(place.group_id, each.number, f"no {role} is free")
         elif place.execution is RoleExecution.SEQUENTIAL and role.other in working:
@@ -166,7 +183,6 @@ def _of_one(place: Place, now: datetime, limit: int) -> Iterator[Pickup | Held |
         else:
             seats[role] -= 1
             working.add(role)
-            tier = tier_for(each.tier, each.attempts) if role is Role.DEV else Tier.QA
             instead = tier is not each.tier
             yield Pickup(group_id=place.group_id, issue=each.number, role=role, tier=tier, instead=instead)
 
@@ -177,8 +193,6 @@ def _judged(place: Place, each: Queued, role: Role, now: datetime, limit: int) -
     if held is not None:
         pause = pause_of(each.attempts)
         return _held(place.group_id, each.number, held, until=pause if pause is not None and pause > now else None)
-    if role in place.shut:
-        return _held(place.group_id, each.number, place.shut[role])
     used = dev_attempts(each.attempts) if role is Role.DEV else tests_in_a_row(each.attempts)
     if used >= limit:
         last, told = each.attempts[-1].number, story(each.attempts)
@@ -204,7 +218,8 @@ def story(attempts: Sequence[Attempt]) -> str:
     for attempt in attempts:
         when = f"{attempt.started:%Y-%m-%d %H:%M} UTC"
         said = f": {one_line(attempt.report.summary, limit=SAID_CHARS)}" if attempt.report else ""
-        how = "the worker never had it" if attempt.reason == "void" else (attempt.reason or "no report")
+        how = attempt.report.result if attempt.report else (ending(attempt) or "no report")
+        how = "the worker never had it" if attempt.reason == "void" else how
         lines.append(f"* attempt {attempt.number}, {attempt.role} ({attempt.tier}), {when}: {how}{said}")
     return "\n".join(lines)
 

@@ -21,6 +21,7 @@ from devclaw_py.model.journal import (
     Report,
     Wish,
 )
+from devclaw_py.model.pipeline import Tier
 from devclaw_py.model.project import Project
 from devclaw_py.model.usage import Spending
 
@@ -168,8 +169,19 @@ class Journal(Protocol):
         """Replace one attempt by group, issue and number."""
         ...
 
-    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
-        """Add up what the attempts used that ended from ``since`` on and before ``until``, without reading them."""
+    def spending(
+        self,
+        group_id: str | None = None,
+        *,
+        since: datetime,
+        until: datetime,
+        issue: int | None = None,
+        tier: Tier | None = None,
+    ) -> Spending:
+        """Add up what the attempts used that ended from ``since`` on and before ``until``, without reading them.
+
+        None counts every group, issue or tier.
+        """
         ...
 
     def wishes(self, group_id: str | None = None) -> list[Wish]:

@@ -23,6 +23,7 @@ from devclaw_py.model.journal import (
     Report,
     Wish,
 )
+from devclaw_py.model.pipeline import Tier
 from devclaw_py.model.usage import Spending
 from devclaw_py.state import spending
 from devclaw_py.state.claims import claimed, clash, followed, reported
@@ -135,10 +136,18 @@ class SqliteJournal:
         with self._database.transaction() as connection:
             _put_attempt(connection, attempt)
 
-    def spending(self, group_id: str | None = None, *, since: datetime, until: datetime) -> Spending:
+    def spending(
+        self,
+        group_id: str | None = None,
+        *,
+        since: datetime,
+        until: datetime,
+        issue: int | None = None,
+        tier: Tier | None = None,
+    ) -> Spending:
         """Add up what the attempts used that ended from ``since`` on and before ``until``."""
         with self._database.reading() as connection:
-            return spending.between(connection, group_id, since, until)
+            return spending.between(connection, group_id, since, until, issue=issue, tier=tier)
 
     def wishes(self, group_id: str | None = None) -> list[Wish]:
         """Return waiting wishes, oldest first."""

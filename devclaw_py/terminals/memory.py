@@ -43,7 +43,7 @@ class MemoryTerminal:
     """Implements `Terminal`. ``worker(name, text)`` is called with each text that is sent, in the sender's thread.
 
     ``foreign`` names sessions of another workspace. `kill` ends a session's program, `fail_next` lets one later call
-    fail before or after its effect. Safe to use from several threads.
+    fail before or after its effect, `down` each one until `up`. Safe to use from several threads.
     """
 
     def __init__(self, worker: Worker = nobody) -> None:
@@ -53,11 +53,20 @@ class MemoryTerminal:
         self.on_start: Callable[[str, Started], None] | None = None
         self._pids = count(1_000_001)
         self._failing: dict[str, bool] = {}
+        self._is_down = False
         self._lock = threading.RLock()
 
     def fail_next(self, call: str, *, after_acting: bool = False) -> None:
         """Let the next ``call`` (a method's name) raise `SessionFailed`, before its effect or after it."""
         self._failing[call] = after_acting
+
+    def down(self) -> None:
+        """Let every call that can fail do so before its effect."""
+        self._is_down = True
+
+    def up(self) -> None:
+        """End `down`."""
+        self._is_down = False
 
     def kill(self, name: str, *, exit_code: int | None = None) -> None:
         """End the session's program; its screen stays, as in a terminal that remains on exit."""
@@ -175,6 +184,8 @@ class MemoryTerminal:
             return pane.session if pane else None
 
     def _fail(self, call: str, *, acted: bool) -> None:
+        if self._is_down and not acted:
+            raise SessionFailed(f"the terminal is down and was not asked to {call}")
         if self._failing.get(call) is acted:
             del self._failing[call]
             raise SessionFailed(f"the terminal was told to fail at {call}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +64,26 @@ def marked(variable: str, value: str) -> list[psutil.Process]:
         for pid in psutil.pids()
         if pid != os.getpid() and initial_environment(pid).get(variable) == value and psutil.pid_exists(pid)
     ]
+
+
+def holding(variable: str, values: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield the processes that were started with ``variable`` set to one of the values, each with its value."""
+    import psutil
+
+    for pid in psutil.pids():
+        value = initial_environment(pid).get(variable)
+        if value in values and value is not None and alive(pid):
+            yield pid, value
+
+
+def named(pid: int, name: str) -> bool:
+    """Say whether the program of process ``pid`` has a name that begins so."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).name().startswith(name)
+    except psutil.Error:
+        return False
 
 
 def initial_environment(pid: int) -> dict[str, str]:

@@ -12,6 +12,7 @@ from devclaw_py.model.project import Project
 from devclaw_py.operations.registration import register
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
+from devclaw_py.rules.testing import TestCommand
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 
@@ -40,6 +41,11 @@ class Args(WritingArgs):
     )
     integration: Integration = Field(Integration.DEVCLAW, description="Who merges tested work.")
     channel: Line | None = Field(None, description="The chat's kind, such as telegram.")
+    test_command: TestCommand = Field(
+        "",
+        description="Command that runs the project's tests, such as `pytest -q`: workers are told it, and "
+        "Claude Code may run it unasked. Left out: the answer may suggest one.",
+    )
 
 
 def project_register(app: App, call: Call, args: Args) -> Answer:
@@ -56,6 +62,7 @@ def project_register(app: App, call: Call, args: Args) -> Answer:
         role_execution=args.role_execution,
         integration=args.integration,
         channel=args.channel,
+        test_command=args.test_command or None,
     )
     provider = None if args.provider == "auto" else Provider(args.provider)
     return register(app, call, project, provider=provider, remote=args.remote)

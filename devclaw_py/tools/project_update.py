@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -14,11 +15,21 @@ from devclaw_py.model.project import MOST_SEATS
 from devclaw_py.operations.registration import change_project
 from devclaw_py.operations.steps import Call
 from devclaw_py.rules.arguments import FilledLine, Line
+from devclaw_py.rules.testing import TestCommand
 from devclaw_py.tools.base import Answer, Tool, WritingArgs
 
 WORKSPACE = "workspace"
 # Not taken as they come.
-APART = {"project_group_id", "request_id", "models", "workers", "permission_mode", "allow"}
+APART = {"project_group_id", "request_id", "models", "workers", "budget", "permission_mode", "allow", "test_command"}
+
+
+class Overridden(StrEnum):
+    """The limits that a project may have of its own."""
+
+    TASK_TOKENS = "taskTokens"
+    TASK_USD = "taskUsd"
+    PROJECT_TOKENS = "projectTokens"
+    PROJECT_USD = "projectUsd"
 
 
 class Args(WritingArgs):
@@ -38,6 +49,11 @@ class Args(WritingArgs):
     models: dict[Tier, FilledLine | None] | None = Field(
         None, description="Models of this project's tiers, over the settings; null: the setting counts again."
     )
+    budget: dict[Overridden, Annotated[float, Field(ge=0, allow_inf_nan=False)] | None] | None = Field(
+        None,
+        description="Limits of this project over those of the settings, in tokens or US dollars, for one task or for "
+        "the project in one day; 0: no limit, null: the setting counts again.",
+    )
     permission_mode: Literal["dontAsk", "default", "acceptEdits", "bypassPermissions", "workspace"] | None = Field(
         None,
         description="Claude Code's permission mode here, from the next start of a session on; workspace: the setting "
@@ -48,6 +64,11 @@ class Args(WritingArgs):
         description="What Claude Code may do here unasked, in the place of the setting `[agent] allow`; the one entry "
         "workspace: the setting counts again.",
     )
+    test_command: TestCommand | None = Field(
+        None,
+        description="Command that runs the project's tests, such as `pytest -q`: workers are told it, and "
+        "Claude Code may run it unasked from the next start of a session on. Blank: none.",
+    )
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:
@@ -57,6 +78,10 @@ def project_update(app: App, call: Call, args: Args) -> Answer:
         changes["workers"] = dict(args.workers)
     if args.models:
         changes["models"] = {tier.value: model for tier, model in args.models.items()}
+    if args.budget:
+        changes["budget"] = {key.value: most for key, most in args.budget.items()}
+    if args.test_command is not None:
+        changes["test_command"] = args.test_command or None
     changes |= _permissions(args, call)
     return change_project(app, call, group_id=args.group, changes=changes)
 

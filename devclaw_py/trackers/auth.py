@@ -209,4 +209,6 @@ def _read(path: Path, what: str) -> str:
         raise ConfigError(f"{what}: {path} cannot be read: {why}") from None
     if not token:
         raise ConfigError(f"{what}: {path} is empty")
+    if not what.endswith("key_file") and len(token.split()) > 1:
+        raise ConfigError(f"{what}: {path} holds more than a token", hint="leave nothing in it but the token")
     return token

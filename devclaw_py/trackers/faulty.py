@@ -49,6 +49,11 @@ class Faults:
         """End `down`."""
         self._is_down = False
 
+    @property
+    def is_down(self) -> bool:
+        """Whether `down` is in force."""
+        return self._is_down
+
     def around(self, method: str, effect: Callable[[], T]) -> T:
         """Carry out one call of the port."""
         with self._lock:

@@ -156,6 +156,11 @@ class MemoryTracker:
         """Let a human comment."""
         self._comment(number, body, author)
 
+    def human_edits(self, number: int, *, title: str | None = None, body: str | None = None) -> None:
+        """Let a person change the issue's title or description."""
+        changes = {"title": title, "body": body}
+        self._update(number, **{name: text for name, text in changes.items() if text is not None})
+
     def human_locks(self, number: int) -> None:
         """Let a human lock the issue's conversation: devclaw may move it still and comment no more."""
         with self._lock:
@@ -164,6 +169,10 @@ class MemoryTracker:
     def human_closes(self, number: int) -> None:
         """Let a human close the issue."""
         self._update(number, closed=True)
+
+    def human_reopens(self, number: int) -> None:
+        """Let a human open the issue again."""
+        self._update(number, closed=False)
 
     def delete(self, number: int) -> None:
         """Let a human delete the issue; its number does not come back."""

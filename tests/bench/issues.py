@@ -30,7 +30,6 @@ def rows(scale: Scale) -> list[Row]:
         folder = Path(name).resolve()
         many_projects(folder, 1)
         issues = folder / "memory" / "issues" / "shop-0"
-        issues.mkdir(parents=True)
         for number in range(1, scale.issues + 1):
             (issues / f"{number}.md").write_bytes(render(_issue(number)))
         reading = row.compared.setdefault("the same files read, nothing parsed", [])

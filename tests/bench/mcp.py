@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -49,7 +48,7 @@ def rows(scale: Scale) -> list[Row]:
 def _server(found: Office, env: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     argv = [sys.executable, "-m", "devclaw_py", "--workspace", str(found.folder), "mcp", "--all-groups"]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=nothing, env={**os.environ, **env}) as server:
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=nothing, env=env) as server:
         try:
             _ask(server, "initialize", HELLO)
             _tell(server, {"jsonrpc": "2.0", "method": "notifications/initialized"})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Goal:
-    """The most that a figure may be, in milliseconds; ``on`` names the figure."""
+    """The most that a figure may be, in milliseconds or the row's own unit; ``on`` names the figure."""
 
     ms: float
     on: str = "p95"
@@ -18,7 +18,7 @@ class Goal:
 
 @dataclass
 class Row:
-    """One line of the table. All values in milliseconds.
+    """One line of the table. All values in milliseconds, but where ``what`` names another unit.
 
     ``goal`` None: for information. ``compared`` was measured beside it in the same run, ``parts`` are pieces of it.
     """

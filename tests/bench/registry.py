@@ -44,7 +44,7 @@ def rows(scale: Scale) -> list[Row]:
 
 
 def many_projects(folder: Path, count: int) -> None:
-    """Write a registry of idle projects."""
+    """Write a registry of idle projects, and the folders of their issues."""
     entries = {
         str(-1000 - number): Project(
             group_id=str(-1000 - number),
@@ -55,7 +55,8 @@ def many_projects(folder: Path, count: int) -> None:
         ).on_disk()
         for number in range(count)
     }
-    (folder / "memory").mkdir()
+    for number in range(count):
+        (folder / "memory" / "issues" / f"shop-{number}").mkdir(parents=True)
     (folder / "memory" / "projects.json").write_text(json.dumps({"projects": entries}, indent=2) + "\n")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bench import command, flow, issues, machine, mcp, registry, sessions
+from tests.bench import claude, command, flow, issues, machine, mcp, registry, sessions, ticks
 from tests.bench.measure import Row, Scale, percentile
 
 SOURCES = {
@@ -13,6 +13,8 @@ SOURCES = {
     "registry": registry.rows,
     "sessions": sessions.rows,
     "issues": issues.rows,
+    "ticks": ticks.rows,
+    "claude": claude.rows,
     "mcp": mcp.rows,
 }
 
@@ -21,7 +23,9 @@ def measured(scale: Scale, only: list[str]) -> dict[str, Any]:
     """Measure everything, or the sources in ``only``."""
     before, described = machine.load(), machine.described()
     rows = [row for name, source in SOURCES.items() if not only or name in only for row in source(scale)]
+    skipped = ["claude"] if claude.program() is None and (not only or "claude" in only) else []
     return {
+        "skipped": skipped,
         "machine": described,
         "load": {"before": before, "after": machine.load()},
         "rows": [_entry(row) for row in rows],

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from devclaw_py.agents import mailbox, tokens
 from devclaw_py.kernel import proc
+from tests.bench.control import ControlClient
 from tests.bench.measure import Goal, Row, Scale, ms_of
 from tests.bench.office import Office, bytecode, office, python
 
+PANE = "#{session_name} #{pane_dead} #{pane_pid}"
+# A hundred processes take long.
+FEW = 10
 BACK = """
 import os, sys
 from devclaw_py.agents.look import LookStatus
@@ -38,14 +43,30 @@ def _looks(scale: Scale) -> Row:
             _cheap_session(found, f"shop-{number}-dev-medior")
         socket = found.app.settings.terminal.socket
         listing = ["tmux", "-L", socket, "list-panes", "-a", "-F", "#{session_name}"]
-        bare = row.compared.setdefault("`tmux list-panes` alone", [])
-        for turn in range(scale.repeats + 1):
-            took = ms_of(lambda: _look_at_all(found, scale.panes))
-            beside = ms_of(lambda: proc.run(listing, timeout_s=10))
-            if turn:
-                row.values.append(took)
-                bare.append(beside)
+        names = [f"shop-{number}-dev-medior" for number in range(scale.panes)]
+        with ControlClient(socket, names[0]) as client:
+            ways: dict[str, Callable[[], object]] = {
+                "`tmux list-panes` alone, one process": lambda: proc.run(listing, timeout_s=10),
+                f"`tmux display-message` for each of {scale.panes} panes": lambda: [
+                    _one(socket, name) for name in names
+                ],
+                "`list-panes` of a control-mode client": lambda: client.ask(f'list-panes -a -F "{listing[-1]}"'),
+                f"`display-message` for each of {scale.panes} panes by a control-mode client": lambda: [
+                    client.ask(f'display-message -p -t "={name}:" "{PANE}"') for name in names
+                ],
+            }
+            for turn in range(scale.repeats + 1):
+                took = ms_of(lambda: _look_at_all(found, scale.panes))
+                if turn:
+                    row.values.append(took)
+                for what, way in ways.items():
+                    if turn and (turn <= FEW or "`list-panes`" in what or "alone" in what):
+                        row.compared.setdefault(what, []).append(ms_of(way))
     return row
+
+
+def _one(socket: str, name: str) -> str:
+    return proc.run(["tmux", "-L", socket, "display-message", "-p", "-t", f"={name}:", PANE], timeout_s=10).out
 
 
 def _look_at_all(found: Office, panes: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devclaw_py.agents.standin.script import Answer, Call, Conversation
 from devclaw_py.agents.standin.server import StandIn
+from tests.docs.conftest import BLOCK
 from tests.docs.generate import ROOT
 from tests.docs.readme import demo_output, parts, shown
 from tests.real.claude.conftest import claude_program
@@ -38,6 +39,19 @@ def test_the_guide_to_claude_code_takes_its_task_to_done(home: Home) -> None:
         assert "Merge #1: Name Sundays" in printed
         assert (home.folder / "shop" / "hours.txt").read_text().endswith("Closed on Sundays.\n")
         assert json.loads(settings.read_text()) == {"env": login}
+
+
+def test_the_guide_to_a_night_works_its_queue_off(home: Home) -> None:
+    first = (ROOT / "docs" / "guides" / "first-project.md").read_text(encoding="utf-8")
+    # A project that works by day: that of the first guide, up to its first task.
+    before = BLOCK.findall(first.partition("devclaw task-create")[0].rpartition("```sh")[0])
+    home.run("sh", "-eu", "-s", stdin="\n".join(before))
+
+    printed = home.follow(ROOT / "docs" / "guides" / "overnight.md")
+
+    assert "Merge #1: Name Sundays" in printed
+    assert "#1 went to dev" in printed
+    assert (home.folder / "shop" / "hours.txt").read_text().endswith("Closed on Sundays.\n")
 
 
 def close_on_sundays(conversation: Conversation) -> Answer:
@@ -87,3 +101,12 @@ def test_the_readmes_first_use_takes_its_task_to_done(home: Home) -> None:
 
 def test_the_demo_prints_what_the_readme_shows(home: Home) -> None:
     assert parts(demo_output()) == parts(shown()), "write it again with: python -m tests.docs.readme"
+
+
+def test_the_simulated_night_is_the_one_that_the_guide_shows(home: Home) -> None:
+    page = ROOT / "docs" / "guides" / "simulate.md"
+
+    printed = home.follow(page)
+
+    assert printed in page.read_text(encoding="utf-8")
+    assert "Everything held" in printed

@@ -134,3 +134,15 @@ def test_attempts_of_a_removed_project_are_ended(office: Office) -> None:
     assert answer["sessionsStopped"] == ["shop-dev-medior"]
     assert office.terminal.sessions() == []
     assert office.states(issue) == (State.DOING,)
+
+
+def test_a_terminal_that_cannot_be_asked_does_not_end_the_heartbeat(office: Office) -> None:
+    issue = office.seed()
+    office.terminal.down()
+    (visit,) = tick(office.app).visits
+    office.terminal.up()
+
+    assert visit.error is not None
+    assert visit.error["code"] == "session_failed"
+    tick(office.app)
+    assert office.states(issue) == (State.DOING,)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from devclaw_py.model.caller import CHAIN
 from devclaw_py.model.pipeline import Mode, State
+from devclaw_py.model.project import Project
 from devclaw_py.night.dispatch import Handed, hand_out
 from devclaw_py.trackers.faulty import FaultyTracker
 from devclaw_py.trackers.memory import MemoryTracker
@@ -149,3 +151,20 @@ def test_a_paused_project_is_left_alone(office: Office) -> None:
     office.change(mode=Mode.PAUSED)
 
     assert handed(office).answers == []
+
+
+def sequential(office: Office) -> None:
+    beat = office.app.settings.heartbeat.model_copy(update={"project_execution": "sequential"})
+    office.app = replace(office.app, settings=office.app.settings.model_copy(update={"heartbeat": beat}))
+
+
+def test_one_project_at_a_time_holds_for_what_follows_a_report_too(office: Office) -> None:
+    sequential(office)
+    repo = str(office.app.workspace / "other")
+    office.app.store.registry.add(Project(group_id="-2", name="other", slug="other", repo=repo, base_branch="main"))
+    issue = office.seed(state=State.TO_TEST)
+    elsewhere = office.app.open_tracker(office.app.store.registry.get("-2")).create("x", "", labels=["To Do"])
+    office.done("task_pickup", projectGroupId="-2", issueId=elsewhere.number, role="dev")
+
+    assert office.refused("task_pickup", CHAIN, role="qa", issueId=issue) == "worker_busy"
+    office.done("task_pickup", role="qa", issueId=issue)

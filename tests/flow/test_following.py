@@ -283,3 +283,24 @@ def test_the_memory_agent_leaves_programs_that_ended_to_session_health(office: O
     office.agent.endings[f"{issue}.1"] = "its program ended with exit code 3"
 
     assert passes(office, 9000) == []
+
+
+def test_a_worker_that_stays_stuck_is_stopped_and_its_task_goes_back(office: Office, issue: int) -> None:
+    office.agent.resumes = True
+    office.agent.working.add(DEV)
+    since = office.clock.now()
+    office.agent.quiet[DEV] = since
+    office.clock.sleep(901)
+    assert passes(office, 1) == ["worker_interrupted"]
+    # Escape has changed nothing: the turn goes on and stays silent.
+    office.agent.working.add(DEV)
+    office.agent.quiet[DEV] = since
+
+    office.done("session_health", autoFix=True)
+    assert office.seat("dev").active
+    office.clock.sleep(901)
+    office.done("session_health", autoFix=True)
+
+    assert not office.seat("dev").active
+    assert [attempt.reason for attempt in office.app.store.journal.attempts(office.project.group_id)] == ["stalled"]
+    assert [session.name for session in office.terminal.sessions() if session.alive] == []

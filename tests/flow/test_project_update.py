@@ -118,6 +118,52 @@ def test_only_a_person_lets_workers_do_anything_unasked(office: Office) -> None:
     office.done("project_update", permissionMode="bypassPermissions")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest; id",
+        "pytest && id",
+        "$(id)",
+        "`id`",
+        "a|b",
+        "a > b",
+        "make *",
+        "x) Bash(rm:",
+        "a\nb",
+        "-c",
+        "A=1 make",
+        "a  b",
+    ],
+)
+def test_a_test_command_has_nothing_that_a_shell_or_a_rule_reads(office: Office, command: str) -> None:
+    assert office.refused("project_update", testCommand=command) == "invalid_arguments"
+    assert office.project.test_command is None
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest -q", "npm run test:unit", "./gradlew test", "go test ./...", "make -j4 CI=1 t"]
+)
+def test_a_test_command_is_told_to_the_worker_and_given_to_its_start(office: Office, command: str) -> None:
+    office.done("project_update", testCommand=command)
+    office.doing()
+
+    place = office.app.sessions.worker_of(office.app.sessions.token("shop-dev-medior"))
+    assert place is not None
+    assert place.test_command == command
+    task = office.app.sessions.folder("shop-dev-medior") / "tasks" / "1.1.md"
+    assert f"Tests: run them with `{command}`" in task.read_text()
+
+
+def test_a_blank_test_command_takes_it_back(office: Office) -> None:
+    office.done("project_update", testCommand="pytest -q")
+
+    office.done("project_update", testCommand="")
+
+    assert office.project.test_command is None
+    office.doing()
+    assert "Tests: run" not in (office.app.sessions.folder("shop-dev-medior") / "tasks" / "1.1.md").read_text()
+
+
 def test_the_next_worker_is_started_as_the_project_says(office: Office) -> None:
     office.done("project_update", permissionMode="acceptEdits", allow=["Read"])
     office.doing()

@@ -27,6 +27,7 @@ FIELDS = {
     "provider",
     "providerReason",
     "autoChain",
+    "testCommand",
     "integration",
     "labelsCreated",
     "rolesScaffolded",
@@ -48,6 +49,38 @@ def refuses(office: Office, code: str, **arguments: Any) -> str:
     assert answer["error"]["code"] == code, answer
     assert office.snapshot() == before
     return str(answer["error"]["message"])
+
+
+@pytest.mark.parametrize(
+    ("files", "suggested"),
+    [
+        (("pyproject.toml", "Makefile"), "pytest"),
+        (("package.json",), "npm test"),
+        (("Cargo.toml",), "cargo test"),
+        (("go.mod",), "go test ./..."),
+        (("Makefile",), "make test"),
+        (("README.md",), None),
+    ],
+)
+def test_a_likely_test_command_is_suggested_and_not_taken(
+    office: Office, tmp_path: Path, files: tuple[str, ...], suggested: str | None
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+
+    answer = register(office, repo=str(tmp_path))
+
+    assert (answer.get("testCommandSuggested"), answer["testCommand"]) == (suggested, None)
+    assert office.app.store.registry.get("-2").test_command is None
+
+
+def test_nothing_is_suggested_to_who_names_a_test_command(office: Office, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+
+    answer = register(office, repo=str(tmp_path), testCommand=" tox -e py311 ")
+
+    assert "testCommandSuggested" not in answer
+    assert office.app.store.registry.get("-2").test_command == answer["testCommand"] == "tox -e py311"
 
 
 def test_a_project_is_registered_with_its_labels(office: Office) -> None:

@@ -179,3 +179,21 @@ def test_queue_status_shows_every_seat(three: Office) -> None:
 def test_a_number_of_workers_outside_the_bounds_is_refused(office: Office) -> None:
     assert office.refused("project_update", workers={"dev": 0}) == "invalid_arguments"
     assert office.refused("project_update", workers={"dev": 17}) == "invalid_arguments"
+
+
+def test_a_task_that_a_worker_does_not_accept_goes_to_the_one_beside_it(three: Office) -> None:
+    issue = three.seed()
+    three.agent.deaf.add("shop-dev-medior")
+    three.refused("task_pickup", role="dev", model="medior", issueId=issue)
+
+    assert pickup(three, issueId=issue)["sessionKey"] == "tmux:shop-dev-medior-2"
+
+
+def test_a_failed_delivery_does_not_make_a_desk_the_tasks_own(three: Office) -> None:
+    first, second = three.seed(), three.seed()
+    pickup(three, issueId=first)
+    three.agent.deaf.add("shop-dev-medior-2")
+    three.refused("task_pickup", role="dev", model="medior", issueId=second)
+    three.done("task_complete", role="dev", result="blocked", summary="no", issueId=first)
+
+    assert pickup(three, issueId=second)["sessionKey"] == "tmux:shop-dev-medior"

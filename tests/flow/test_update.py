@@ -201,3 +201,17 @@ def test_an_update_says_whether_the_worker_could_be_told(office: Office, alive: 
 
     assert answer["workerTold"] is alive
     assert office.lines("task_update")[-1]["workerTold"] is alive
+
+
+def test_a_worker_that_cannot_be_told_keeps_its_issue_until_it_is(office: Office) -> None:
+    issue = office.doing()
+    office.terminal.down()
+
+    answer = office.done("task_update", issueId=issue, state="To Test")
+
+    assert answer["pending"]
+    assert office.refused("task_pickup", issueId=issue, role="qa") == "issue_claimed"
+    office.terminal.up()
+    office.clock.sleep(60)
+    office.done("task_pickup", issueId=issue, role="qa")
+    assert any("stop working" in text for text in office.terminal.panes["shop-dev-medior"].typed)

@@ -350,3 +350,20 @@ def test_only_the_newest_events_are_kept(session: Session, monkeypatch: pytest.M
 def test_the_command_of_a_hook_is_one_that_a_shell_can_read(session: Session) -> None:
     words = shlex.split(events.command(session.folder, "Stop")["command"])
     assert words == ["exec", "sh", str(session.folder / "hook.sh"), "Stop"]
+
+
+@pytest.mark.parametrize(
+    ("event", "rings"),
+    [("Stop", True), ("StopFailure", True), ("SessionEnd", True), ("PostToolUse", False), ("SessionStart", False)],
+)
+def test_the_end_of_a_turn_wakes_the_heartbeat(session: Session, event: str, rings: bool) -> None:
+    session.tell(event)
+
+    assert (session.folder / mailbox.RUNG).exists() is rings
+
+
+def test_an_event_is_kept_although_nobody_can_be_woken(session: Session) -> None:
+    (session.folder / mailbox.RUNG).mkdir()
+
+    assert session.tell("Stop").code == 0
+    assert session.names() == ["Stop"]

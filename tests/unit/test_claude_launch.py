@@ -89,6 +89,13 @@ def test_the_model_is_named_as_claude_code_names_it(place: Workplace, program: P
     assert after(started(place.model_copy(update={"model": model}), program), "--model") == name
 
 
+def test_the_projects_tests_may_be_run_beside_what_is_allowed(place: Workplace, program: Path) -> None:
+    own = {"allow": ("Read",), "test_command": "pytest -q"}
+    started(place.model_copy(update=own), program)
+
+    assert written(place, "settings.json")["permissions"]["allow"][-2:] == ["Read", "Bash(pytest -q:*)"]
+
+
 @pytest.mark.parametrize("model", ["openai/gpt-5", "openrouter/anthropic/claude", "anthropic/"])
 def test_a_model_of_another_provider_is_refused(place: Workplace, program: Path, model: str) -> None:
     with pytest.raises(ConfigError, match="anthropic"):

@@ -14,6 +14,7 @@ from devclaw_py.rules.diagnosis import Pulse
 from devclaw_py.rules.following import LATER, REMINDERS, RETRIES, STALLS, TYPED, Act, Do, Facts, decide
 from devclaw_py.rules.following_cases import case
 
+STALL_KEY = "stall-2026-03-01T21:20:00+00:00"
 START = datetime(2026, 3, 1, 22, tzinfo=UTC)
 STALL = timedelta(minutes=15)
 PARKED = Parked(until=START + STALL)
@@ -199,3 +200,20 @@ def test_an_account_without_credit_is_asked_nothing() -> None:
     for _ in range(100):
         night.tick(End.REFUSED, 300)
     assert [act.do for act in night.acts] == [Do.ANNOUNCE]
+
+
+@pytest.mark.parametrize(
+    ("told_ago_min", "announced", "over"),
+    [(16, STALL_KEY, True), (14, STALL_KEY, False), (16, "stall-of-another-turn", False)],
+    ids=["nobody-came", "somebody-may-come", "told-of-another-stall"],
+)
+def test_a_stuck_worker_loses_its_task_when_the_group_was_told_and_nobody_came(
+    told_ago_min: int, announced: str, over: bool
+) -> None:
+    record = done(told_ago_min * 60, stalls=STALLS, key=announced, announced=announced)
+    quiet = START - timedelta(minutes=40)
+
+    found = case(facts(None, pulse=Pulse.BUSY, quiet_since=quiet, done=record))
+
+    assert found is not None
+    assert found.over is over

@@ -165,6 +165,31 @@ def test_a_second_failure_of_a_tier_brings_the_next_one(tries: list[Attempt], ti
     assert tier_for(Tier.JUNIOR, tries) is tier
 
 
+def test_what_passed_its_test_and_was_reopened_begins_anew() -> None:
+    passed = attempt(5, role=Role.QA, tier=Tier.QA, reason="pass", ago_s=3600, outcome={"result": "pass"})
+    tries = [failed(1), failed(2), failed(3), failed(4), passed]
+
+    (found,) = planned(place(waiting(1, State.TO_DO, *tries, tier=Tier.JUNIOR))).pickups
+
+    assert (found.issue, found.tier) == (1, Tier.JUNIOR)
+
+
+def test_a_project_that_is_not_asked_now_still_counts_as_at_work() -> None:
+    held = Place(group_id="held", busy={Role.DEV: 1})
+
+    assert issues(planned(place(waiting(1)), held, room=1)) == []
+    assert issues(planned(place(waiting(1)), held, one_project=True)) == []
+
+
+def test_an_issue_without_money_keeps_no_other_waiting() -> None:
+    poor = waiting(1).model_copy(update={"spent": {Tier.MEDIOR: "the budget is used up"}})
+
+    found = planned(place(poor, waiting(2)))
+
+    assert issues(found) == [2]
+    assert [(held.why, held.spends) for held in found.held] == [("the budget is used up", Tier.MEDIOR)]
+
+
 @st.composite
 def places(draw: st.DrawFn) -> Place:
     numbers = draw(st.lists(st.integers(1, 50), unique=True, max_size=8))

@@ -173,7 +173,8 @@ class ClaudeAgent:
     def heard(self, folder: Path, line: str, since: float) -> bool:
         """Say whether the event of a prompt with this text arrived."""
         told = events.read(folder, since=since)
-        return any(event.name == "UserPromptSubmit" and screen.same(event.text("prompt"), line) for event in told)
+        prompts = (event.text("prompt") for event in told if event.name == "UserPromptSubmit")
+        return any(screen.same(_unmarked(prompt), _unmarked(line)) for prompt in prompts)
 
     def submit(self, console: Console, line: str) -> None:
         """Wait for the session to be idle, then put the line into its input box and press Enter."""
@@ -276,3 +277,8 @@ def _last_line(path: Path) -> str:
             return file.read().decode("utf-8", errors="replace").rstrip("\n").rpartition("\n")[2]
     except FileNotFoundError:
         return ""
+
+
+def _unmarked(text: str) -> str:
+    r"""Return a prompt without what Claude Code adds: a person's ``<pasted_content>`` becomes ``<\pasted_content>``."""
+    return text.replace("<\\", "<")

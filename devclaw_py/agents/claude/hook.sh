@@ -13,6 +13,11 @@ keep() {
         rm -f "$aside"
 }
 
+# Wakes the heartbeat. Not by a colon: where the file cannot be written, sh would end with that.
+ring() {
+    { true >"$folder/rung"; } 2>/dev/null
+}
+
 block() {
     keep PromptBlocked
     echo "devclaw: $1" >&2
@@ -33,6 +38,7 @@ ask() {
         rm -f "$aside"
         return
     }
+    ring
     while [ ! -e "$answer" ]; do
         kill -0 "$PPID" 2>/dev/null || return
         # tmux may leave a killed Claude Code as a zombie, which takes signals.
@@ -64,6 +70,7 @@ PermissionRequest)
     ;;
 *)
     keep "$1"
+    case $1 in Stop | StopFailure | SessionEnd) ring ;; esac
     exit 0
     ;;
 esac

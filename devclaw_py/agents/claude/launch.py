@@ -22,6 +22,7 @@ from devclaw_py.agents.base import Launch, Workplace
 from devclaw_py.agents.claude import events
 from devclaw_py.errors import ConfigError
 from devclaw_py.model.settings import AgentSettings
+from devclaw_py.rules import testing
 from devclaw_py.rules.worker_mcp import COMMAND, READY, SERVER, worker_mcp_config
 
 SETTINGS, MCP = "settings.json", "mcp.json"
@@ -159,7 +160,7 @@ def prepare(
     (place.folder / READY).unlink(missing_ok=True)
     # A copy: an update of devclaw must not pull the script from under a session that lives.
     mailbox.put(place.folder / events.HOOK, script)
-    mailbox.put(place.folder / SETTINGS, _dumps(_settings(settings, place.folder, extra)))
+    mailbox.put(place.folder / SETTINGS, _dumps(_settings(settings, place, extra)))
     mailbox.put(place.folder / MCP, _dumps(_servers(place)))
     argv = [
         found,
@@ -178,12 +179,13 @@ def prepare(
     return Launch(argv=tuple(argv), env=whole)
 
 
-def _settings(settings: AgentSettings, folder: Path, extra: Mapping[str, str]) -> dict[str, Any]:
+def _settings(settings: AgentSettings, place: Workplace, extra: Mapping[str, str]) -> dict[str, Any]:
+    tests = [testing.rule(place.test_command)] if place.test_command else []
     written: dict[str, Any] = {
         "env": dict(extra),
-        "permissions": {"allow": [*OWN_TOOLS, *settings.allow]},
-        "hooks": events.hooks(folder, answer_s=max(1, int(settings.answer_min * 60))),
-        "statusLine": events.command(folder, "status"),
+        "permissions": {"allow": [*OWN_TOOLS, *settings.allow, *tests]},
+        "hooks": events.hooks(place.folder, answer_s=max(1, int(settings.answer_min * 60))),
+        "statusLine": events.command(place.folder, "status"),
     }
     if settings.permission_mode == BYPASS:
         written["skipDangerousModePermissionPrompt"] = True

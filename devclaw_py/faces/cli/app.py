@@ -25,6 +25,7 @@ from devclaw_py.faces.cli import (
     modes,
     openclaw,
     projects,
+    simulate,
     status,
     unit,
     webhook,
@@ -98,6 +99,7 @@ for group in (
     webhook,
     unit,
     modes,
+    simulate,
 ):
     group.add_to(cli)
 add_tools(cli)

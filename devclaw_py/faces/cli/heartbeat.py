@@ -67,7 +67,7 @@ def _tell(done: Tick, *, as_json: bool) -> None:
 
 def _planned(app: App, found: Plan, *, as_json: bool) -> int:
     if as_json:
-        print(json_line({"success": True, "plan": found.model_dump(mode="json")}))
+        print(json_line({"success": True, "plan": found.model_dump(mode="json", by_alias=True)}))
         return 0
     names = {group: project.name for group, project in app.store.registry.all().items()}
     lines = [f"{names[each.group_id]}: #{each.issue} to {each.role} ({each.tier})" for each in found.pickups]

@@ -104,6 +104,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     followed = [answer[name] for name in ("autoChain", "pickup") if isinstance(answer.get(name), dict)]
     for outcome in (*followed, *answer.get("followed", ())):
         yield from _news(outcome, announced)
+    if suggested := answer.get("testCommandSuggested"):
+        yield f"no test command is named, so workers may run none; a likely one: --test-command '{suggested}'"
     if "warning" in answer:
         yield f"⚠ {answer['warning']}"
 

@@ -121,6 +121,13 @@ def test_the_server_listens_to_no_other_machine_unasked(office: Office, host: st
     assert "--allow-remote" in done.stderr
 
 
+def test_other_machines_are_answered_where_that_is_wanted(office: Office) -> None:
+    with office.listening("--all-groups", "--host", "0.0.0.0", "--allow-remote") as server:
+        asked = {"Host": "office.example", "Authorization": f"Bearer {server.token}"}
+        assert _post(server, LIST, **asked)[0] == 200
+        assert _post(server, LIST, Host="office.example")[0] == 401
+
+
 def test_a_token_that_others_may_read_is_not_used(office: Office) -> None:
     with office.listening() as server:
         server.token_file.chmod(0o644)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 
 if TYPE_CHECKING:
@@ -90,15 +89,16 @@ def test_without_the_program_a_pickup_is_a_config_error_and_nothing_changes(shop
     assert "To Do" in shop.labels(issue)
 
 
-def test_no_secret_of_the_api_or_of_the_session_is_seen_from_outside(shop: Shop) -> None:
-    issue = shop.create("Add a footer", "[[standin: say heard]]")
-    shop.done("task_pickup", issueId=issue, role="dev", model="medior")
-    shop.wait_for(lambda: len(shop.standin.turns) >= 2, "the worker works")
+def test_the_projects_test_command_may_be_run_and_no_other_program(shop: Shop) -> None:
+    shop.done("project_update", testCommand="python3 -m json.tool")
+    body = directive("Bash", command="python3 -m json.tool --help") + directive("Bash", command="python3 -m this")
+    issue = shop.create("Add a footer", body)
 
-    secrets = (shop.standin.token, (shop.session / "token").read_text().strip())
-    seen = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
-    seen.append(shop.tmux("list-panes", "-a", "-F", "#{pane_start_command}"))
-    seen.append(shop.tmux("show-environment", "-g"))
-    seen.append((shop.workspace / "memory" / "audit.log").read_text())
-    seen += [turn.raw.decode() for turn in shop.standin.turns]
-    assert [text[:200] for text in seen if any(secret in text for secret in secrets)] == []
+    shop.done("task_pickup", issueId=issue, role="dev", model="medior")
+    shop.wait_for(shop.idle, "the turn has ended", within_s=60)
+
+    replies = shop.standin.turns[-1].conversation.turn.replies
+    read, allowed, refused = [result for reply in replies for result in reply.results]
+    assert "Tests: run them with `python3 -m json.tool`" in read.text
+    assert (allowed.is_error, "usage" in allowed.text) == (False, True)
+    assert (refused.is_error, "don't ask mode" in refused.text) == (True, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -125,8 +126,16 @@ def test_a_worker_reads_writes_edits_and_uses_git_unasked(desk: Desk) -> None:
     assert path.read_text() == "two\n"
 
 
-def test_bypass_mode_as_root_is_refused_before_the_start_unless_it_is_a_sandbox(make_desk: MakeDesk) -> None:
+def test_bypass_mode_asks_nobody_and_is_refused_to_root_before_the_start(make_desk: MakeDesk) -> None:
     desk = make_desk(permission_mode="bypassPermissions")
+    if os.geteuid() == 0:
+        with pytest.raises(ConfigError, match="root"):
+            desk.ensure()
+        return
 
-    with pytest.raises(ConfigError, match="root"):
-        desk.ensure()
+    desk.ensure()
+    command = {"command": "python3 -c \"print('of no rule')\""}
+    desk.finish("42.1", f"[[standin: tool Bash {json.dumps(command)}]]")
+
+    last = desk.standin.turns[-1].conversation.turn.replies[-1].results[-1]
+    assert (last.is_error, last.text.partition("\n")[0]) == (False, "of no rule")
