@@ -88,8 +88,9 @@ class MemoryAgent(PlainTyping):
         return Launch(argv=("devclaw-memory-agent", *(["--resume"] if resume else [])), env=dict(base_env))
 
     def can_resume(self, place: Workplace) -> bool:
-        """Return ``resumes``, of a session in ``forgetful`` False."""
-        return self.resumes and place.session not in self.forgetful
+        """Return ``resumes``; False of a session in ``forgetful``, and with ``talks`` of one that never began."""
+        began = not self.talks or place.session in self._starts
+        return self.resumes and began and place.session not in self.forgetful
 
     def lost(self, place: Workplace) -> bool:
         """Return False: what ``resumes`` says is true."""

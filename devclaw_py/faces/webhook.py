@@ -17,10 +17,12 @@ from threading import Event, Thread
 from devclaw_py.app import App
 from devclaw_py.errors import ConfigError, DevClawError
 from devclaw_py.faces.deliveries import genuine, read
+from devclaw_py.kernel.wake import ring
 from devclaw_py.model.caller import HEARTBEAT
 from devclaw_py.model.settings import WebhookSettings
 from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import Visit, visit_all
+from devclaw_py.night.loop import bell_of
 from devclaw_py.state.looks import Looks
 
 PATH = "/webhook"
@@ -81,6 +83,7 @@ class Ear:
             return 202, "known"
         for group_id in groups:
             Looks(self.app.workspace).want(group_id)
+        ring(bell_of(self.app.workspace))
         self.heard.set()
         return 202, "looking"
 

@@ -15,6 +15,7 @@ import psutil
 from tests.bench.measure import Row, Scale, ms_of
 from tests.bench.office import Office, bytecode, office, python
 
+MB = 1_000_000
 GROUP = "-1001"
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 CALL = {"name": "queue_status", "arguments": {"projectGroupId": GROUP}}
@@ -24,6 +25,7 @@ def rows(scale: Scale) -> list[Row]:
     """Measure one server with many calls, and many starts."""
     called = Row("mcp_call", "`queue_status` of one project through `devclaw mcp`, request to answer")
     ready = Row("mcp_ready", "`devclaw mcp`: start of the process to the answer to `tools/list`")
+    memory = Row("mcp_memory", "MB of memory of `devclaw mcp` after these calls")
     beside = called.compared.setdefault("the same call in the process", [])
     bare = ready.compared.setdefault("`python -c 'import mcp.server.stdio'`", [])
     with office() as found, bytecode() as env:
@@ -40,8 +42,8 @@ def rows(scale: Scale) -> list[Row]:
             for _ in range(scale.repeats):
                 called.values.append(ms_of(lambda: _ask(server, "tools/call", CALL)))
                 beside.append(ms_of(lambda: found.call("queue_status", projectGroupId=GROUP)))
-            print(f"mcp: {psutil.Process(server.pid).memory_info().rss / 1e6:.0f} MB resident", file=sys.stderr)
-    return [called, ready]
+            memory.values.append(psutil.Process(server.pid).memory_full_info().uss / MB)
+    return [called, ready, memory]
 
 
 @contextmanager

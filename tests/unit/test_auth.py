@@ -89,12 +89,29 @@ def test_a_gh_that_knows_no_token_is_no_token(tmp_path: Path, gh: Path) -> None:
     [
         (GITHUB, "github.com", "GH_TOKEN"),
         (GITHUB, "acme.ghe.com", "GH_TOKEN"),
-        (GITHUB, "ghe.corp.example", "GH_ENTERPRISE_TOKEN"),
         (GITLAB, "gitlab.com", "GITLAB_TOKEN"),
     ],
 )
 def test_a_variable_is_for_the_hosts_it_is_for(tmp_path: Path, provider: Provider, host: str, found: str) -> None:
     assert source(keyring(tmp_path, ENVIRONMENT), provider, host) == f"environment {found}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "hosts"),
+    [
+        ({}, ()),
+        ({"GH_HOST": "ghe.corp.example"}, ()),
+        ({}, ("github.corp.example", "https://ghe.corp.example:8443")),
+    ],
+)
+def test_an_enterprise_variable_goes_to_no_host_that_nobody_named(
+    tmp_path: Path, environ: dict[str, str], hosts: tuple[str, ...]
+) -> None:
+    ring = keyring(tmp_path, {**ENVIRONMENT, **environ}, github={"hosts": hosts})
+
+    assert source(ring, GITHUB, "evil.example") is None
+    named = "environment GH_ENTERPRISE_TOKEN" if environ or hosts else None
+    assert source(ring, GITHUB, "ghe.corp.example") == named
 
 
 @pytest.mark.parametrize("host", ["git.corp.example", "evil.example"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from devclaw_py.errors import Internal
 from devclaw_py.model.pipeline import Mode, Role, RoleExecution
 from devclaw_py.model.project import Project
 from devclaw_py.rules.labels import state_of, states_in
@@ -39,10 +40,12 @@ def unheld(world: World, project: Project) -> Iterator[str]:
 def left_waiting(world: World, project: Project) -> Iterator[str]:
     """Yield each issue that has long waited in a queue while somebody is free to take it.
 
-    Nothing can be said where there are fewer sessions than workers: some always have to wait.
+    Where there are fewer sessions than workers some always have to wait; then it is enough that anybody works. Where
+    there is a budget, money may be what they wait for.
     """
     seats = sum(len(each.seats()) for each in world.store.registry.all().values())
-    if project.mode is not Mode.RUNNING or world.settings.limits.sessions < seats:
+    crowded = world.settings.limits.sessions < seats and world.cast.at_work()
+    if project.mode is not Mode.RUNNING or crowded or world.settings.budget.limited:
         return
     tracker, kept = world.trackers[project.group_id], world.store.journal.intents(project.group_id)
     for task in tracker.list_all():
@@ -55,6 +58,12 @@ def left_waiting(world: World, project: Project) -> Iterator[str]:
         if states[0] in queues_of(role) and waits > PATIENCE and _is_free(project, role):
             minutes = waits.seconds // 60
             yield f"{project.name}: #{task.number} waits in {states[0]} for {minutes} min, and {role} is free"
+
+
+def bugs(world: World) -> Iterator[str]:
+    """Yield each kind of call that met a bug."""
+    met = {line["event"] for line in world.store.audit.read() if line.get("error") == Internal.code}
+    yield from (f"{event} met a bug; its trace is on stderr" for event in sorted(map(str, met)))
 
 
 def misreported(world: World) -> Iterator[str]:

@@ -13,7 +13,7 @@ from devclaw_py.model.project import Project, Seat
 from devclaw_py.model.task import Task
 from devclaw_py.night.heartbeat import Tick
 from devclaw_py.night.simulation.ledger import Given
-from devclaw_py.night.simulation.settled import GIVEN_UP, left_waiting, misreported, unheld
+from devclaw_py.night.simulation.settled import GIVEN_UP, bugs, left_waiting, misreported, unheld
 from devclaw_py.rules.labels import states_in
 from devclaw_py.rules.workflow import ACTIVE, KIND
 
@@ -72,6 +72,9 @@ class Watch:
         An operation that was under way at the first look keeps its issue from being mended until the second.
         """
         world = self._world
+        for visit in tick.visits:
+            if visit.error is not None and visit.error["message"].startswith("a bug"):
+                self._wrong(f"the heartbeat met {visit.error['message']}")
         if world.terminal_is_down:
             return
         well = {visit.group_id for visit in tick.visits if visit.busy is None and visit.error is None}
@@ -94,7 +97,7 @@ class Watch:
         for key, at in world.ledger.touched.items():
             if now - at > STUCK:
                 self._wrong(f"{key[0]}: what somebody did to #{key[1]} was never mended")
-        for what in misreported(world):
+        for what in (*misreported(world), *bugs(world)):
             self._wrong(what)
 
     def _stuck(self, project: Project, now: datetime) -> None:
