@@ -25,11 +25,11 @@ def base_environment(environ: Mapping[str, str], workspace: Path) -> dict[str, s
     PATH begins with the folder of the devclaw that runs now. Nothing else is handed on, so no secret is.
     """
     kept = {name: value for name, value in environ.items() if name in PASSED_ON or name.startswith("LC_")}
-    path = os.pathsep.join([str(_own_folder(environ)), environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([str(own_folder(environ)), environ.get("PATH", os.defpath)])
     return {**kept, "PATH": path, "DEVCLAW_WORKSPACE": str(workspace)}
 
 
-def _own_folder(environ: Mapping[str, str]) -> Path:
+def own_folder(environ: Mapping[str, str]) -> Path:
     """Return where the program devclaw is; a user's installation does not have it beside Python."""
     started, python = Path(sys.argv[0]), Path(sys.executable).parent
     if started.name == PROGRAM and started.is_file():

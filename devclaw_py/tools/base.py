@@ -53,13 +53,19 @@ class WritingArgs(GroupArgs):
 
 @dataclass(frozen=True)
 class Tool:
-    """One operation that a person, an agent or the heartbeat may ask for. Its summary is its function's first line."""
+    """One operation that a person, an agent or the heartbeat may ask for. Its summary is its function's first line.
+
+    ``destructive``: it may end, replace or release something that stood, not only add. ``idempotent``: the same call
+    again changes nothing more. Clients that ask a person before a call go by the two.
+    """
 
     name: str
     args: type[Args]
     run: Callable[[App, Call, Any], Answer]
     group: Group = Group.NEEDED
     writes: bool = True
+    destructive: bool = False
+    idempotent: bool = False
 
     @property
     def summary(self) -> str:

@@ -32,4 +32,4 @@ def devclaw_setup(app: App, call: Call, args: Args) -> Answer:
     return set_up(app, call, models=models, new_agent=args.new_agent_name)
 
 
-TOOL = Tool("devclaw_setup", Args, devclaw_setup, group=Group.NONE)
+TOOL = Tool("devclaw_setup", Args, devclaw_setup, group=Group.NONE, destructive=True, idempotent=True)

@@ -25,4 +25,4 @@ def project_mode(app: App, call: Call, args: Args) -> Answer:
     return set_mode(app, call, group_id=args.group, mode=args.mode)
 
 
-TOOL = Tool("project_mode", Args, project_mode)
+TOOL = Tool("project_mode", Args, project_mode, destructive=True, idempotent=True)

@@ -68,4 +68,4 @@ def project_register(app: App, call: Call, args: Args) -> Answer:
     return register(app, call, project, provider=provider, remote=args.remote)
 
 
-TOOL = Tool("project_register", Args, project_register)
+TOOL = Tool("project_register", Args, project_register, idempotent=True)

@@ -111,4 +111,4 @@ def _permissions(args: Args, call: Call) -> dict[str, Any]:
     return given
 
 
-TOOL = Tool("project_update", Args, project_update)
+TOOL = Tool("project_update", Args, project_update, destructive=True, idempotent=True)

@@ -130,4 +130,4 @@ def _told(entry: dict[str, Any]) -> Announcement:
     return announce.queue(entry["name"], waiting, busy, trouble)
 
 
-TOOL = Tool("queue_status", Args, queue_status, group=Group.OPTIONAL, writes=False)
+TOOL = Tool("queue_status", Args, queue_status, group=Group.OPTIONAL, writes=False, idempotent=True)

@@ -42,4 +42,4 @@ def session_answer(app: App, call: Call, args: Args) -> Answer:
     )
 
 
-TOOL = Tool("session_answer", Args, session_answer, group=Group.OPTIONAL)
+TOOL = Tool("session_answer", Args, session_answer, group=Group.OPTIONAL, destructive=True)

@@ -25,4 +25,4 @@ def session_health(app: App, call: Call, args: Args) -> Answer:
     return check_health(app, call, group_id=args.project_group_id, auto_fix=args.auto_fix)
 
 
-TOOL = Tool("session_health", Args, session_health, group=Group.OPTIONAL)
+TOOL = Tool("session_health", Args, session_health, group=Group.OPTIONAL, destructive=True, idempotent=True)

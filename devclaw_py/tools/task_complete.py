@@ -44,4 +44,4 @@ def task_complete(app: App, call: Call, args: Args) -> Answer:
     )
 
 
-TOOL = Tool("task_complete", Args, task_complete)
+TOOL = Tool("task_complete", Args, task_complete, destructive=True, idempotent=True)

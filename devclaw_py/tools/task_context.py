@@ -27,4 +27,4 @@ def task_context(app: App, call: Call, args: Args) -> Answer:
     return task_again(app, call, group_id=args.group, issue=args.issue_id)
 
 
-TOOL = Tool("task_context", Args, task_context, writes=False)
+TOOL = Tool("task_context", Args, task_context, writes=False, idempotent=True)

@@ -29,4 +29,4 @@ def task_update(app: App, call: Call, args: Args) -> Answer:
     return move_issue(app, call, group_id=args.group, issue=args.issue_id, state=args.state, reason=args.reason)
 
 
-TOOL = Tool("task_update", Args, task_update)
+TOOL = Tool("task_update", Args, task_update, destructive=True, idempotent=True)

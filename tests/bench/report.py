@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bench import claude, command, flow, forge, issues, machine, registry, sessions, ticks
+from tests.bench import claude, command, flow, forge, issues, machine, mcp, registry, sessions, ticks
 from tests.bench.measure import Row, Scale, percentile
 
 SOURCES = {
@@ -16,6 +16,7 @@ SOURCES = {
     "forge": forge.rows,
     "ticks": ticks.rows,
     "claude": claude.rows,
+    "mcp": mcp.rows,
 }
 
 # What a source, or a part of one, cannot be measured without.

@@ -67,6 +67,27 @@ def close_on_sundays(conversation: Conversation) -> Answer:
     return Answer(calls=(calls[made],)) if made < len(calls) else Answer("Done.")
 
 
+def test_the_guide_to_mcp_has_claude_code_create_an_issue(home: Home) -> None:
+    (home.folder / "bin" / "claude").symlink_to(claude_program())
+    with StandIn(folder=home.folder / "requests", script=write_an_issue) as model:
+        (home.folder / ".claude").mkdir()
+        login = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_AUTH_TOKEN": model.token}
+        (home.folder / ".claude" / "settings.json").write_text(json.dumps({"env": login}))
+
+        printed = home.follow(ROOT / "docs" / "guides" / "mcp.md")
+
+    assert "It is #1." in printed
+    assert "Planning" in (home.folder / "office" / "memory" / "issues" / "shop" / "1.md").read_text()
+
+
+def write_an_issue(conversation: Conversation) -> Answer:
+    """Create the issue of the guide to MCP, then name it."""
+    wanted = {"projectGroupId": "shop", "title": "The page has a footer"}
+    if conversation.turn.replies or "a footer" not in conversation.turn.prompt:
+        return Answer("It is #1.")
+    return Answer(calls=(Call("mcp__plugin_devclaw_devclaw__task_create", wanted),))
+
+
 def test_the_readmes_first_use_takes_its_task_to_done(home: Home) -> None:
     repo = home.folder / "git" / "my-webapp"
     home.run("git", "init", "-q", "-b", "main", str(repo))

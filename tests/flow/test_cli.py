@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-HEAVY = ("typer", "rich", "click", "libtmux", "tomlkit", "psutil", "yaml")
+HEAVY = ("typer", "rich", "click", "libtmux", "tomlkit", "psutil", "yaml", "mcp", "anyio", "uvicorn")
 
 
 @pytest.fixture

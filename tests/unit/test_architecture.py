@@ -45,6 +45,11 @@ FENCES = {
     "gitlab": {"trackers/gitlab/connection.py"},
     "urllib3": {"trackers/github/connection.py", "trackers/gitlab/connection.py"},
     "requests": {"trackers/github/connection.py", "trackers/gitlab/connection.py"},
+    "mcp": {"faces/mcp/"},
+    "mcp_types": {"faces/mcp/"},
+    "anyio": {"faces/mcp/"},
+    "starlette": {"faces/mcp/"},
+    "uvicorn": {"faces/mcp/"},
     "tomlkit": {"operations/setup_steps.py", "demo/prepare.py"},
 }
 

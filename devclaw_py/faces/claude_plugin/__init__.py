@@ -1,0 +1,1 @@
+"""The folder that gives Claude Code the tools: MCP server, skill, commands."""
