@@ -27,7 +27,16 @@ Not measured in this run, for want of the program: {}."""
 def rendered(report: Mapping[str, Any]) -> str:
     """Return the page."""
     skipped = [SKIPPED.format(", ".join(report["skipped"]))] if report.get("skipped") else []
-    page = [HEAD, *_machine(report), "", *_table(report["rows"]), *_details(report["rows"]), MISSING, *skipped]
+    page = [
+        HEAD,
+        *_machine(report),
+        *_later(report),
+        "",
+        *_table(report["rows"]),
+        *_details(report["rows"]),
+        MISSING,
+        *skipped,
+    ]
     return "\n".join(page) + "\n"
 
 
@@ -40,6 +49,15 @@ def _machine(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"* load average of the last minute: {before:g} before, {after:g} after; the bench itself makes about 1 of it"
     if max(before, after - 1) > at["processors"]:
         yield "* other work kept the processors busy during this run: the figures are higher than on an idle machine"
+
+
+def _later(report: Mapping[str, Any]) -> Iterator[str]:
+    """Say which rows are of a later, quick run: few measurements, that show the size of a figure and no more."""
+    if later := report.get("later"):
+        load = f"{later['load']['before']:g} before, {later['load']['after']:g} after"
+        names = ", ".join(f"`{name}`" for name in later["rows"])
+        at = f"commit `{later['commit']}`, {later['date']}, load average {load}"
+        yield f"* of a later run with `--quick`, {at}: {names}"
 
 
 def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
