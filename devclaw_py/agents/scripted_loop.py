@@ -50,6 +50,8 @@ class Loop:
         self._folder = Path(self._token_file).parent
         # For this interpreter alone; a program's Python must find its own modules.
         self._environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+        # By its name: a worktree that was deleted and made again is another folder than the one this process is in.
+        self._worktree = Path.cwd()
         self._modes = _line_mode()
 
     def run(self) -> None:
@@ -90,11 +92,12 @@ class Loop:
     def _work(self, offer: str, task_file: Path) -> dict[str, object]:
         """Run the program to its end and return how it ended."""
         issue, _, attempt = offer.partition(".")
-        token = Path(self._token_file).read_text(encoding="utf-8").strip()
-        env = {**self._environ, "DEVCLAW_ISSUE": issue, "DEVCLAW_ATTEMPT": attempt, "DEVCLAW_TOKEN": token}
         try:
-            program = proc.start(self._program, cwd=Path.cwd(), env=env, stdin=task_file)
-        except proc.NotAnswered as error:
+            token = Path(self._token_file).read_text(encoding="utf-8").strip()
+            env = {**self._environ, "DEVCLAW_ISSUE": issue, "DEVCLAW_ATTEMPT": attempt, "DEVCLAW_TOKEN": token}
+            program = proc.start(self._program, cwd=self._worktree, env=env, stdin=task_file)
+        except (proc.NotAnswered, OSError) as error:
+            # Accepted and never ended, a task would be held for ever.
             self._say(str(error))
             return {"code": 127, "signal": None, "error": str(error)}
         try:

@@ -17,10 +17,12 @@ from threading import Event, Thread
 from devclaw_py.app import App
 from devclaw_py.errors import ConfigError, DevClawError
 from devclaw_py.faces.deliveries import genuine, read
+from devclaw_py.kernel.wake import ring
 from devclaw_py.model.caller import HEARTBEAT
 from devclaw_py.model.settings import WebhookSettings
 from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import Visit, visit_all
+from devclaw_py.night.loop import bell_of
 from devclaw_py.state.looks import Looks
 
 PATH = "/webhook"
@@ -45,7 +47,10 @@ def secret_of(settings: WebhookSettings, workspace: Path) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"[webhook] secret_file: {path} cannot be read: {type(error).__name__}") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(
+            f"[webhook] secret_file: {path} cannot be read: {why}", hint=f"openssl rand -hex 32 > {path}"
+        ) from None
     if len(secret) < SHORTEST_SECRET:
         raise ConfigError(
             f"[webhook] secret_file: {path} holds fewer than {SHORTEST_SECRET} characters", hint="openssl rand -hex 32"
@@ -78,6 +83,7 @@ class Ear:
             return 202, "known"
         for group_id in groups:
             Looks(self.app.workspace).want(group_id)
+        ring(bell_of(self.app.workspace))
         self.heard.set()
         return 202, "looking"
 

@@ -61,6 +61,10 @@ class Known:
         self.pulses[project.group_id] = pulse = app.open_tracker(project).pulse()
         return pulse is not None and before == pulse
 
+    def forget(self, group_id: str) -> None:
+        """Take a project for changed: what was found in it could not be dealt with."""
+        self.pulses.pop(group_id, None)
+
     def queue(self, app: App, project: Project) -> list[Waiting]:
         """Return what waits in the project's queues, asked anew where something has changed.
 

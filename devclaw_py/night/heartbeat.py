@@ -16,6 +16,7 @@ from devclaw_py.app import App
 from devclaw_py.chat.pump import pump
 from devclaw_py.errors import DevClawError, ProjectBusy, SessionError
 from devclaw_py.model.caller import HEARTBEAT, RECOVERY, Caller
+from devclaw_py.model.finding import Severity
 from devclaw_py.night.dispatch import Known, hand_out
 from devclaw_py.operations.asking import ask_on, groups_asking, tell_stuck
 from devclaw_py.operations.ending import failure
@@ -69,10 +70,14 @@ class Visit:
 
 @dataclass(frozen=True)
 class Tick:
-    """What one tick did. ``plan`` is what was handed out, and what waits for what."""
+    """What one tick did. ``plan`` is what was handed out, and what waits for what.
+
+    ``trouble`` is what ended it: then nothing is known of what it did.
+    """
 
     visits: list[Visit]
     plan: Plan = field(default_factory=Plan)
+    trouble: DevClawError | None = None
 
 
 def tick(app: App, *, dry_run: bool = False, known: Known | None = None) -> Tick:
@@ -161,6 +166,10 @@ def _mend(app: App, visit: Visit, known: Known, panes: Panes, *, stirs: bool, ea
         findings = mend(app, call, project, panes, force=early, wait_s=0)
         visit.settled += call.settled
         visit.mended = [f.message for f in findings if f.fixed and f.type != "open_intent"]
+        if all(f.fixed is not False and f.severity is not Severity.UNKNOWN for f in findings):
+            return
+    # What was not asked or not mended is looked at again, although nothing changes in the tracker.
+    known.forget(visit.group_id)
 
 
 def _stirring(app: App) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,6 +13,7 @@ from types import FrameType
 
 from devclaw_py.agents.mailbox import RUNG
 from devclaw_py.app import App
+from devclaw_py.errors import DevClawError
 from devclaw_py.kernel.wake import Sleeper
 from devclaw_py.night.dispatch import Known
 from devclaw_py.night.heartbeat import LEASE, Tick, beat
@@ -27,18 +30,30 @@ def bell_of(workspace: Path) -> Path:
 def run(app: App, *, told: Callable[[Tick], None], stopping: Callable[[], bool]) -> None:
     """Tick until ``stopping`` says so; ``told`` hears of each tick. A tick that is under way is brought to its end.
 
+    A tick that fails is told as its trouble, and the next one comes all the same: a slip in a file that somebody
+    edits, or a full disk, must not leave the workers alone for the rest of the night.
+
     Raises:
         ProjectBusy: another heartbeat of the workspace runs; the lease is a lock that the kernel frees when it ends.
-        StateCorrupt: the registry or the journal cannot be read.
     """
     with app.store.hold(LEASE, wait_s=0, holder="heartbeat"):
         sleeper, known = Sleeper(app.clock, lambda: _bells(app)), Known()
         while not stopping():
             sleeper.listen()
-            tick = beat(app, known)
+            tick = _beaten(app, known)
             told(tick)
             app.clock.sleep(SHORTEST_S)
             sleeper.sleep(_pause_s(app, tick), enough=stopping)
+
+
+def _beaten(app: App, known: Known) -> Tick:
+    try:
+        return beat(app, known)
+    except DevClawError as error:
+        return Tick([], trouble=error)
+    except Exception as error:  # noqa: BLE001 - a bug of one tick must not end all that follow
+        traceback.print_exc(file=sys.stderr)
+        return Tick([], trouble=DevClawError(f"a bug: {type(error).__name__}: {error}; its trace is on stderr"))
 
 
 def _pause_s(app: App, tick: Tick) -> float:
@@ -51,7 +66,8 @@ def _pause_s(app: App, tick: Tick) -> float:
 
 
 def _bells(app: App) -> Iterator[Path]:
-    yield from (bell_of(app.workspace), app.workspace / "memory" / "looks")
+    # Not the folder of the marks: a tick changes it itself, and would follow itself without a pause.
+    yield bell_of(app.workspace)
     yield from app.sessions.root.glob(f"*/{RUNG}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from devclaw_py.agents.look import Look, LookStatus
 from devclaw_py.app import App
-from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError
+from devclaw_py.errors import DevClawError, RepositoryError, SessionError, TrackerError, UnknownTask
 from devclaw_py.model.journal import Attempt, Intent
 from devclaw_py.model.pipeline import Role, SeatKey, StateKind
 from devclaw_py.model.project import Project, Seat
@@ -125,8 +125,22 @@ def _issues(app: App, project: Project, attempts: list[Attempt]) -> dict[int, Is
     starts = {a.issue: a.commit for a in reversed(attempts) if a.role is Role.DEV and a.commit is not None}
     numbers = [number for number, task in tasks.items() if number in tried | seated or states_in(task.labels)]
     found = {number: _issue(app, project, tracker, tasks[number], starts.get(number)) for number in numbers}
-    gone = {number: Issue(task=None) for number in seated - set(tasks) if number is not None}
-    return found | gone
+    missed = {number: _missed(app, project, tracker, number) for number in seated - set(tasks) if number is not None}
+    return found | missed
+
+
+def _missed(app: App, project: Project, tracker: IssueProvider, number: int) -> Issue:
+    """Return an issue that a worker holds and the list does not have.
+
+    A forge's list may be behind, and an issue whose label of managed ones somebody took off is not in it: only the
+    answer to a question for the issue itself says that it is gone.
+    """
+    try:
+        return _issue(app, project, tracker, tracker.get(number), None)
+    except UnknownTask:
+        return Issue(task=None)
+    except TrackerError as error:
+        return Issue(task=None, trouble=str(error))
 
 
 def _issue(app: App, project: Project, tracker: IssueProvider, task: Task, start: str | None) -> Issue:

@@ -57,7 +57,7 @@ def _check_new(app: App, wanted: Project) -> None:
         if group_id == wanted.group_id:
             raise AlreadyRegistered(
                 f"group {group_id} already has the project {project.name} ({project.repo})",
-                hint="change it with project_update, or remove it with devclaw project remove",
+                hint="change it with project_update (devclaw project set), or remove it with devclaw project remove",
             )
         if _same_folder(project, repo):
             raise AlreadyRegistered(

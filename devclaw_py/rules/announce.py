@@ -124,6 +124,11 @@ MODES = {
 }
 
 
+def held_back(mode: Mode) -> str | None:
+    """Return what holds a project's waiting tasks back; None: nothing does."""
+    return None if mode is Mode.RUNNING else MODES[mode][1]
+
+
 def mode_changed(name: str, mode: Mode) -> Announcement:
     """Tell what a project does from now on without being asked."""
     emoji, words = MODES[mode]

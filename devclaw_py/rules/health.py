@@ -79,11 +79,11 @@ def is_odd(project_holds: Sequence[Role], issue: Issue) -> bool:
 
 def _issue(snapshot: Snapshot, number: int, issue: Issue) -> list[Diagnosis]:
     keys = [key for key, seat in snapshot.project.seats().items() if seat.holds(number, None)]
-    if issue.task is None:
-        return [_gone(snapshot, key, number) for key in (*keys, *strays(snapshot, number))]
     if issue.trouble:
         message = f"#{number} could not be asked about: {issue.trouble}"
         return [diagnosis(snapshot, "issue_unknown", message, severity=Severity.UNKNOWN, issue=number)]
+    if issue.task is None:
+        return [_gone(snapshot, key, number) for key in (*keys, *strays(snapshot, number))]
 
     kept, comment = _kept(snapshot, number, issue, keys)
     staying = [key for key in keys if workflow.ACTIVE[key.role] is kept]

@@ -68,7 +68,8 @@ def empty(name: str) -> Entry:
 def _has_levels(entry: Mapping[str, Any]) -> bool:
     """Say whether ``workers`` has the seats themselves, as the 1.6 form has; in the present form it has numbers."""
     workers = entry.get("workers")
-    return isinstance(workers, dict) and not (workers and all(isinstance(each, int) for each in workers.values()))
+    # A slip of somebody's hand in the present form has to be refused, and must not pass for the older one.
+    return isinstance(workers, dict) and not any(isinstance(each, int | float | str) for each in workers.values())
 
 
 def _old_seat(seat: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from devclaw_py.app import App
 from devclaw_py.errors import NotAllowed
@@ -21,6 +21,8 @@ from devclaw_py.tools.base import Answer, Tool, WritingArgs
 WORKSPACE = "workspace"
 # Not taken as they come.
 APART = {"project_group_id", "request_id", "models", "workers", "budget", "permission_mode", "allow", "test_command"}
+# Issues and requests are numbered where they are, and branches and reports name those numbers.
+SETTLED = ("provider", "remote", "repo")
 
 
 class Overridden(StrEnum):
@@ -69,6 +71,17 @@ class Args(WritingArgs):
         description="Command that runs the project's tests, such as `pytest -q`: workers are told it, and "
         "Claude Code may run it unasked from the next start of a session on. Blank: none.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _stays_where_it_is(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a caller sends
+        asked = [name for name in SETTLED if isinstance(given, dict) and name in given]
+        if asked:
+            raise ValueError(
+                f"{' and '.join(asked)} cannot be changed: issues are not carried over to another place; end what is "
+                "worked on, then remove the project (devclaw project remove) and register it with the new place"
+            )
+        return given
 
 
 def project_update(app: App, call: Call, args: Args) -> Answer:

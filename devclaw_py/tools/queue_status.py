@@ -10,7 +10,7 @@ from devclaw_py.errors import DevClawError
 from devclaw_py.kernel.clock import timestamp
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.journal import Intent
-from devclaw_py.model.pipeline import Role, State
+from devclaw_py.model.pipeline import Mode, Role, State
 from devclaw_py.model.project import Project, Seat
 from devclaw_py.operations.asking import open_questions
 from devclaw_py.operations.steps import Call
@@ -54,6 +54,7 @@ def _project(app: App, project: Project) -> dict[str, Any]:
         "groupId": project.group_id,
         "autoChain": project.auto_chain,
         "roleExecution": project.role_execution.value,
+        "mode": project.mode.value,
         **_seats(project),
         "queue": None,
         "refining": None,
@@ -119,6 +120,8 @@ def _told(entry: dict[str, Any]) -> Announcement:
         # A worker that is blocked waits for a person, who would not look for it in a queue.
         waiting = {state: len(queue[FIELDS[state]]) for state in workflow.QUEUES} | {State.REFINING: len(refining)}
     trouble = [entry["error"]["message"]] if "error" in entry else []
+    if held := announce.held_back(Mode(entry["mode"])):
+        trouble.append(f"It {held}")
     trouble += [f"{parked['operation']} waits: {parked['reason']}" for parked in entry["parked"]]
     trouble += [f"{asked['session']} asks [{asked['id']}]: {asked['brief']}" for asked in entry["questions"]]
     busy = {role.value: entry[role]["issueId"] for role in Role}

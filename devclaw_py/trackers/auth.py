@@ -25,6 +25,7 @@ from devclaw_py.trackers.remotes import DATA_RESIDENCY, GITHUB, GITLAB
 COMMAND_S = 15.0
 PUBLIC = ("GH_TOKEN", "GITHUB_TOKEN")
 ENTERPRISE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
+GITHUB_HOSTS = ("GH_HOST",)
 GITLAB_TOKEN, GITLAB_HOSTS = "GITLAB_TOKEN", ("GITLAB_HOST", "GL_HOST")
 TOKENS = frozenset({*PUBLIC, *ENTERPRISE, GITLAB_TOKEN, "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN"})
 """Every variable that may hold a forge's token: none of them goes to a program that devclaw starts here."""
@@ -118,10 +119,16 @@ class Keyring:
 
     def _variables(self, provider: Provider, host: str) -> Sequence[str]:
         if provider is Provider.GITHUB:
-            return PUBLIC if host == GITHUB or host.endswith(DATA_RESIDENCY) else ENTERPRISE
-        told = next((self.environ[name] for name in GITLAB_HOSTS if self.environ.get(name)), "")
-        own = (urlsplit(told).hostname if "://" in told else told) or self._own_host(Provider.GITLAB)
+            if host == GITHUB or host.endswith(DATA_RESIDENCY):
+                return PUBLIC
+            # A host calls itself what it likes, and an agent may name any: only a person's word counts.
+            told = {_host(text) for text in self.settings.github.hosts} | {self._told_host(GITHUB_HOSTS)}
+            return ENTERPRISE if host in told else ()
+        own = self._told_host(GITLAB_HOSTS) or self._own_host(Provider.GITLAB)
         return (GITLAB_TOKEN,) if own == host else ()
+
+    def _told_host(self, names: Sequence[str]) -> str:
+        return _host(next((self.environ[name] for name in names if self.environ.get(name)), ""))
 
     def _stored(self, provider: Provider, host: str) -> Credentials | None:
         if provider is Provider.GITHUB:
@@ -167,7 +174,7 @@ class Keyring:
     def _own_host(self, provider: Provider) -> str:
         hosts = self._section(provider).hosts
         first = hosts[0] if hosts else GITHUB if provider is Provider.GITHUB else GITLAB
-        return urlsplit(first if "://" in first else f"//{first}").hostname or ""
+        return _host(first)
 
     def _section(self, provider: Provider) -> GitHubSettings | GitLabSettings:
         return self.settings.github if provider is Provider.GITHUB else self.settings.gitlab
@@ -194,11 +201,18 @@ class Keyring:
 
     def _places(self, provider: Provider, host: str) -> str:
         names = self._variables(provider, host)
-        where = f"environment {' and '.join(names)}" if names else f"environment ({GITLAB_TOKEN} is for another host)"
+        other = f"{ENTERPRISE[0]} is for GH_HOST and [github] hosts"
+        if provider is Provider.GITLAB:
+            other = f"{GITLAB_TOKEN} is for another host"
+        where = f"environment {' and '.join(names)}" if names else f"environment ({other})"
         if not self.trusts():
             where = "no environment, because a worker calls"
         store = "gh auth token" if provider is Provider.GITHUB else "python-gitlab's files"
         return f"[{provider}] of devclaw.toml, {where}, {store}"
+
+
+def _host(text: str) -> str:
+    return urlsplit(text if "://" in text else f"//{text}").hostname or ""
 
 
 def _read(path: Path, what: str) -> str:
@@ -209,4 +223,6 @@ def _read(path: Path, what: str) -> str:
         raise ConfigError(f"{what}: {path} cannot be read: {why}") from None
     if not token:
         raise ConfigError(f"{what}: {path} is empty")
+    if not what.endswith("key_file") and len(token.split()) > 1:
+        raise ConfigError(f"{what}: {path} holds more than a token", hint="leave nothing in it but the token")
     return token

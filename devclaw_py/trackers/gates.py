@@ -17,7 +17,8 @@ def open_gate(entry: Entry) -> Gate:
     """
     if find_spec(entry.provider.value) is None:  # both libraries are imported under their forge's name
         raise ConfigError(
-            f"the library for {entry.provider} is not installed", hint=f"pip install 'devclaw-py[{entry.provider}]'"
+            f"the library for {entry.provider} is not installed",
+            hint=f"pip install '.[{entry.provider}]' in devclaw's checkout",
         )
     if entry.provider is Provider.GITHUB:
         from devclaw_py.trackers.github.gate import GitHubGate

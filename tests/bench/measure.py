@@ -43,12 +43,13 @@ class Scale:
     looked_over: int
     panes: int
     workers: int
+    polled: int
 
 
 FULL = Scale(
-    repeats=60, processes=30, rounds=30, projects=1000, issues=1000, looked_over=100, panes=100, workers=12
+    repeats=60, processes=30, rounds=30, projects=1000, issues=1000, looked_over=100, panes=100, workers=12, polled=100,
 )  # fmt: skip
-QUICK = Scale(repeats=2, processes=1, rounds=1, projects=10, issues=10, looked_over=3, panes=3, workers=2)
+QUICK = Scale(repeats=2, processes=1, rounds=1, projects=10, issues=10, looked_over=3, panes=3, workers=2, polled=3)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

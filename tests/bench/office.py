@@ -19,7 +19,7 @@ from devclaw_py.demo.repository import make_repository
 from devclaw_py.kernel import proc
 from devclaw_py.kernel.faults import FailPoints
 from devclaw_py.model.caller import HUMAN
-from devclaw_py.model.settings import AgentSettings, LimitSettings, Settings, TerminalSettings
+from devclaw_py.model.settings import AgentSettings, GitHubSettings, LimitSettings, Settings, TerminalSettings
 from devclaw_py.work.command import Git
 from tests.bench.measure import wait_for
 
@@ -74,7 +74,9 @@ class Office:
 
 
 @contextmanager
-def office(program: Sequence[str] = ("true",), *, faults: FailPoints | None = None) -> Iterator[Office]:
+def office(
+    program: Sequence[str] = ("true",), *, faults: FailPoints | None = None, github: GitHubSettings | None = None
+) -> Iterator[Office]:
     """Open an office in a new folder; the scripted agent runs ``program`` for each task."""
     with tempfile.TemporaryDirectory(prefix="devclaw-bench-") as name:
         folder = Path(name).resolve()
@@ -83,6 +85,7 @@ def office(program: Sequence[str] = ("true",), *, faults: FailPoints | None = No
             agent=AgentSettings(kind="scripted", program=tuple(program)),
             terminal=TerminalSettings(socket=f"devclaw-bench-{uuid.uuid4().hex[:8]}"),
             limits=LimitSettings(sessions=200, attempts=1000),
+            github=github or GitHubSettings(),
         )
         found = Office(folder, open_app(folder, settings, environ=environ, faults=faults), environ)
         write_settings(found)

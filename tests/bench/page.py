@@ -15,7 +15,11 @@ with what was measured beside it in that run.
 MISSING = """
 ## Not measured yet
 
-No quota on GitHub when nothing changed, and two requests a label move: counted by tests of the adapter, not here."""
+No quota on GitHub when nothing changed, and two requests a label move: counted by tests of the adapter, not here.
+The rows on GitHub, `forge_*`, need the emulated one (`DEVCLAW_EMULATE_BIN`). Beside them stands what a `gh` process for
+each request takes (`DEVCLAW_GH_BIN`, or the one of the machine). It is `gh api` with the very requests of devclaw: the
+emulated GitHub has no GraphQL, which `gh issue edit` and `gh issue view` speak. gh 2.23 makes four requests of one `gh
+issue edit` where devclaw makes two."""
 SKIPPED = """
 Not measured in this run, for want of the program: {}."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.bench import claude, command, flow, issues, machine, registry, sessions, ticks
+from tests.bench import claude, command, flow, forge, issues, machine, registry, sessions, ticks
 from tests.bench.measure import Row, Scale, percentile
 
 SOURCES = {
@@ -13,22 +13,29 @@ SOURCES = {
     "registry": registry.rows,
     "sessions": sessions.rows,
     "issues": issues.rows,
+    "forge": forge.rows,
     "ticks": ticks.rows,
     "claude": claude.rows,
 }
+
+# What a source, or a part of one, cannot be measured without.
+NEEDED = {"claude": ("claude", claude.program), "emulate": ("forge", forge.emulate), "gh": ("forge", forge.gh)}
 
 
 def measured(scale: Scale, only: list[str]) -> dict[str, Any]:
     """Measure everything, or the sources in ``only``."""
     before, described = machine.load(), machine.described()
-    rows = [row for name, source in SOURCES.items() if not only or name in only for row in source(scale)]
-    skipped = ["claude"] if claude.program() is None and (not only or "claude" in only) else []
+    rows = [row for name, source in SOURCES.items() if _wanted(name, only) for row in source(scale)]
     return {
-        "skipped": skipped,
+        "skipped": [name for name, (source, found) in NEEDED.items() if _wanted(source, only) and found() is None],
         "machine": described,
         "load": {"before": before, "after": machine.load()},
         "rows": [_entry(row) for row in rows],
     }
+
+
+def _wanted(source: str, only: list[str]) -> bool:
+    return not only or source in only
 
 
 def _entry(row: Row) -> dict[str, Any]:

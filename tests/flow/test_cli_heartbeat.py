@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from devclaw_py.errors import ProjectBusy
+from devclaw_py.errors import ProjectBusy, StateCorrupt
 from devclaw_py.model.announcement import Announcement
 from devclaw_py.model.caller import HUMAN
 from devclaw_py.model.journal import Attempt, Closing, Intent, OutboxRow, Wish
 from devclaw_py.model.pipeline import Role, State
 from devclaw_py.model.project import Project
-from devclaw_py.night.heartbeat import tick, visit_all
+from devclaw_py.night.dispatch import Known
+from devclaw_py.night.heartbeat import Tick, tick, visit_all
+from devclaw_py.night.loop import run
 from devclaw_py.operations.removal import remove_project
 from devclaw_py.operations.steps import Call
+from devclaw_py.state.looks import Looks
+from devclaw_py.trackers.memory import MemoryTracker
 from tests.conftest import GROUP, Office
 
 OTHER = "-1002"
@@ -134,6 +139,70 @@ def test_attempts_of_a_removed_project_are_ended(office: Office) -> None:
     assert answer["sessionsStopped"] == ["shop-dev-medior"]
     assert office.terminal.sessions() == []
     assert office.states(issue) == (State.DOING,)
+
+
+def lasting(office: Office, ticks: int) -> list[Tick]:
+    """The first ticks of a lasting heartbeat."""
+    told: list[Tick] = []
+    run(office.app, told=told.append, stopping=lambda: len(told) >= ticks)
+    return told
+
+
+def test_a_lasting_heartbeat_outlives_a_slip_in_the_registry(office: Office) -> None:
+    path = office.app.workspace / "memory" / "projects.json"
+    content = path.read_bytes()
+    path.write_bytes(b"{")
+    told: list[Tick] = []
+
+    def mended(done: Tick) -> None:
+        told.append(done)
+        path.write_bytes(content)
+
+    run(office.app, told=mended, stopping=lambda: len(told) == 2)
+
+    assert [type(done.trouble) for done in told] == [StateCorrupt, type(None)]
+    assert [visit.group_id for visit in told[1].visits] == [GROUP]
+
+
+def test_a_mark_that_stays_is_no_reason_for_the_next_tick_at_once(office: Office) -> None:
+    Looks(office.app.workspace).want(GROUP)
+    office.faulty_tracker().down()
+    began = office.clock.monotonic()
+
+    lasting(office, 3)
+
+    assert office.clock.monotonic() - began >= 2 * office.app.settings.heartbeat.every_s
+
+
+def test_workers_of_a_project_that_cannot_be_visited_count(office: Office) -> None:
+    office.doing()
+    add_other(office)
+    other = MemoryTracker("other", clock=office.clock)
+    other.create("Fix it", "", labels=[State.TO_DO.value])
+    trackers = {GROUP: office.tracker, OTHER: other}
+    office.app = replace(office.app, open_tracker=lambda project: trackers[project.group_id])
+    beat = office.app.settings.heartbeat.model_copy(update={"project_execution": "sequential"})
+    office.app = replace(office.app, settings=office.app.settings.model_copy(update={"heartbeat": beat}))
+
+    with office.app.store.hold(f"project:{GROUP}", wait_s=0, holder="somebody"):
+        done = tick(office.app)
+
+    assert done.plan.pickups == ()
+    assert [held.issue for held in done.plan.held] == [1]
+
+
+def test_what_could_not_be_mended_is_looked_at_again_though_nothing_changes(office: Office) -> None:
+    known = Known()
+    tick(office.app, known=known)
+    issue = office.seed(state=State.TO_DO)
+    office.tracker.put(issue, State.TO_TEST)
+    with office.app.store.hold(f"project:{GROUP}", wait_s=0, holder="somebody"):
+        tick(office.app, known=known)
+    assert len(office.states(issue)) == 2
+
+    tick(office.app, known=known)
+
+    assert len(office.states(issue)) == 1
 
 
 def test_a_terminal_that_cannot_be_asked_does_not_end_the_heartbeat(office: Office) -> None:

@@ -99,6 +99,14 @@ def test_status_shows_how_full_a_workers_conversation_is(
     assert json.loads(said(capsys, "status", "--json"))["projects"][0]["seats"][0]["contextUsed"] == 0.62
 
 
+def test_status_shows_what_holds_a_project_back(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "devclaw resume" not in said(capsys, "status")
+
+    said(capsys, "pause", "shop")
+
+    assert "shop is paused: nothing more is handed out" in " ".join(said(capsys, "status").split())
+
+
 def test_status_shows_what_does_not_go_on_by_itself(store: FilesStore, capsys: pytest.CaptureFixture[str]) -> None:
     now = CLOCK.now()
     store.journal.begin(intent(next_try=now, payload={"waits": "the tracker is down"}))
@@ -207,6 +215,20 @@ def test_config_says_where_a_value_came_from(
     assert found["limits.attempts"] == {"value": 7, "origin": "devclaw.toml:2"}
     assert found["limits.comments"] == {"value": 3, "origin": "environment DEVCLAW_LIMITS__COMMENTS"}
     assert found["limits.sessions"]["origin"] == "default"
+
+
+def test_doctor_sends_away_no_journal_that_is_merely_not_writable(
+    workspace: Path, store: FilesStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in (workspace / "memory").glob("journal.db*"):
+        file.unlink()
+    (workspace / "memory" / "journal.db").mkdir()
+
+    run(["doctor"])
+
+    shown = capsys.readouterr().out
+    assert "leave it where it is" in shown
+    assert "move the file away" not in shown
 
 
 def test_doctor_says_that_others_can_read_a_session(

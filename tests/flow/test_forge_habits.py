@@ -87,3 +87,33 @@ def test_a_comment_whose_answer_was_lost_is_found_at_the_second_look(office: Off
 
     assert answer["success"], answer
     assert len(lagging.comments(issue)) == 1
+
+
+class Behind(MemoryTracker):
+    """Lists nothing, as a forge whose list is behind, or one on which somebody took the label of managed issues off."""
+
+    silent = False
+
+    def list_all(self, *, newest: int | None = None) -> list[Task]:
+        return []
+
+    def get(self, number: int) -> Task:
+        if self.silent:
+            raise TrackerUnavailable("it does not answer")
+        return super().get(number)
+
+
+@pytest.mark.parametrize(("silent", "kinds"), [(False, []), (True, ["issue_unknown"])])
+def test_a_worker_keeps_an_issue_that_the_list_alone_does_not_have(
+    office: Office, silent: bool, kinds: list[str]
+) -> None:
+    issue = office.doing()
+    behind = Behind("shop", clock=office.clock)
+    behind.__dict__.update(office.tracker.__dict__)
+    behind.silent = silent
+    office.app = replace(office.app, open_tracker=lambda project: behind)
+
+    found = office.done("session_health", autoFix=True)["issues"]
+
+    assert [each["type"] for each in found] == kinds
+    assert office.seat("dev").issue == issue

@@ -51,6 +51,20 @@ def test_a_call_without_a_setting_is_refused(office: Office) -> None:
     assert office.refused("project_update") == "invalid_arguments"
 
 
+@pytest.mark.parametrize(("setting", "value"), [("provider", "local"), ("remote", "upstream"), ("repo", "/srv/other")])
+def test_where_a_project_lives_is_not_changed_and_the_way_to_do_it_is_said(
+    office: Office, setting: str, value: Any
+) -> None:
+    before = office.snapshot()
+
+    answer = office.call("project_update", **{setting: value})
+
+    assert answer["error"]["code"] == "invalid_arguments"
+    assert f"{setting} cannot be changed" in answer["error"]["message"]
+    assert "devclaw project remove" in answer["error"]["message"]
+    assert office.snapshot() == before
+
+
 def test_the_models_of_other_tiers_stay(office: Office) -> None:
     office.done("project_update", models={"junior": "anthropic/small"})
     office.done("project_update", models={"senior": "anthropic/large"})

@@ -41,6 +41,19 @@ def test_what_waits_for_a_person_is_listed_and_announced(office: Office) -> None
     assert "1 Refining" in answer["announcement"]
 
 
+def test_a_project_that_is_held_back_says_so(office: Office) -> None:
+    office.done("project_mode", mode="paused")
+
+    answer = office.done("queue_status")
+
+    assert answer["projects"][0]["mode"] == "paused"
+    assert "It is paused: nothing more is handed out" in answer["announcement"]
+
+
+def test_a_project_that_runs_says_nothing_of_its_mode(office: Office) -> None:
+    assert "handed out" not in office.done("queue_status")["announcement"]
+
+
 def test_all_issues_are_listed_however_many(office: Office) -> None:
     for number in range(150):
         office.seed(f"Task {number}")

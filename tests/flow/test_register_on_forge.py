@@ -175,7 +175,7 @@ def test_another_provider_than_the_remotes_is_refused(town: Office) -> None:
 
 
 def test_an_unknown_host_is_what_it_is_said_to_be(office: Office, hub: Hub) -> None:
-    with_environment(office, hub, GH_ENTERPRISE_TOKEN="ghp_canary")
+    with_environment(office, hub, GH_ENTERPRISE_TOKEN="ghp_canary", GH_HOST="code.corp.example")
 
     answer = register(office, {"origin": "https://code.corp.example:8443/acme/blog"}, provider="github")
 
@@ -184,7 +184,7 @@ def test_an_unknown_host_is_what_it_is_said_to_be(office: Office, hub: Hub) -> N
 
 
 def test_an_unknown_host_is_what_it_says_itself(office: Office, hub: Hub) -> None:
-    with_environment(office, hub, GH_ENTERPRISE_TOKEN="ghp_canary")
+    with_environment(office, hub, GH_ENTERPRISE_TOKEN="ghp_canary", GH_HOST="code.corp.example")
     office.app.forges.ask = lambda address: Known(Provider.GITHUB, address.web)
 
     assert register(office, {"origin": "git@code.corp.example:acme/blog"})["provider"] == "github"

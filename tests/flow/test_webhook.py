@@ -236,6 +236,13 @@ def test_without_a_secret_worth_the_name_nothing_is_served(tmp_path: Path, conte
     assert "openssl rand" in (refused.value.hint or "")
 
 
+def test_a_secret_that_is_not_there_is_said_in_words_and_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file or directory") as refused:
+        secret_of(WebhookSettings(secret_file="secret"), tmp_path)
+
+    assert refused.value.hint == f"openssl rand -hex 32 > {tmp_path / 'secret'}"
+
+
 def test_a_port_that_is_taken_is_said(line: Line, office: Office) -> None:
 
     with pytest.raises(ConfigError, match="nobody can listen"):

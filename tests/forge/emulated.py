@@ -20,7 +20,7 @@ from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.github.client import Client
 from devclaw_py.trackers.github.requests import GitHubRequests
 from devclaw_py.trackers.github.tracker import GitHubTracker
-from tests.forge.proxy import Proxy
+from tests.forge.gitside import GitProxy
 
 OWNER = "acme"
 SEED = """
@@ -54,7 +54,7 @@ class Emulator:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port: int = free.getsockname()[1]
-        self.proxy = Proxy(port)
+        self.proxy = GitProxy(port)
         words = ["start", "-s", "github", "-p", str(port), "--base-url", self.proxy.url, "--seed", str(seed)]
         with (folder / "log").open("w") as log:
             self.process = subprocess.Popen([program, *words], stdout=log, stderr=log, cwd=folder)
@@ -90,7 +90,7 @@ class Emulator:
 class GitHub:
     """One repository of the emulated GitHub, devclaw's hands for it, and a human's."""
 
-    proxy: Proxy
+    proxy: GitProxy
     forge: Forge
     folder: Path
     clock: Clock = field(default_factory=SystemClock)

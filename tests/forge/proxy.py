@@ -50,7 +50,8 @@ class Fault:
     """What happens to the next request that matches ``on``, a pattern for ``METHOD /path?query``.
 
     ``before`` acts first; ``instead`` answers without asking upstream; ``drop`` ends the connection before upstream is
-    asked or after it; ``edit`` makes another answer of upstream's. ``times`` requests are met.
+    asked or after it; ``edit`` makes another answer of upstream's. ``spared`` requests are let through, then
+    ``times`` are met.
     """
 
     on: str
@@ -59,6 +60,7 @@ class Fault:
     drop: str = ""
     edit: Callable[[Answer], Answer] | None = None
     times: int = 1
+    spared: int = 0
 
 
 @dataclass
@@ -76,12 +78,13 @@ class Asked:
 
 
 class Proxy:
-    """In front of ``upstream``, a port on loopback; `log` has a line and a status for each request."""
+    """In front of ``upstream``, a port on loopback; `log` has each request's line and status, `bodies` what it sent."""
 
     def __init__(self, upstream: int) -> None:
         self._upstream = upstream
         self.faults: list[Fault] = []
         self.log: list[tuple[str, int]] = []
+        self.bodies: list[tuple[str, bytes]] = []
         self.used = self.not_modified = 0
         self.statuses: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -104,10 +107,15 @@ class Proxy:
         """Forget log, counts and faults."""
         self.faults.clear()
         self.log.clear()
+        self.bodies.clear()
         self.used = self.not_modified = 0
 
     def lines(self) -> list[str]:
         return [line for line, _ in self.log]
+
+    def statuses_of(self, pattern: str) -> list[int]:
+        """Return how requests were answered, 0 for none."""
+        return [status for line, status in self.log if re.search(pattern, line)]
 
     def upstream(self, method: str, path: str, body: object = None, *, token: str = "tok_human") -> Answer:
         """Ask the emulator itself."""
@@ -147,6 +155,9 @@ class Proxy:
         with self._lock:
             for fault in self.faults:
                 if re.search(fault.on, asked.line):
+                    if fault.spared:
+                        fault.spared -= 1
+                        continue
                     fault.times -= 1
                     if fault.times <= 0:
                         self.faults.remove(fault)
@@ -279,6 +290,7 @@ class Proxy:
                 size = int(self.headers.get("Content-Length") or 0)
                 token = TOKEN.sub("", self.headers.get("Authorization") or "")
                 asked = Asked(self.command, self.path, token, self.rfile.read(size))
+                proxy.bodies.append((asked.line, asked.body))
                 try:
                     answer = proxy.answer(asked, self.headers.get("If-None-Match") or "")
                 except (Dropped, HTTPException):

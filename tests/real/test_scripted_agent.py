@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -111,6 +112,23 @@ def test_a_program_that_is_not_there_ends_the_task_and_not_the_loop(office: Offi
 
     assert "could not be started" in ending or ending.startswith("its program ended")
     assert office.status() == "idle"
+
+
+def test_a_task_in_a_worktree_that_was_deleted_has_an_end(office: Office) -> None:
+    office.ensure()
+    shutil.rmtree(office.place.worktree)
+
+    assert "could not be started" in office.run("1.1", "true")
+    assert office.status() == "idle"
+
+
+def test_a_worktree_that_was_deleted_and_made_again_is_worked_in(office: Office) -> None:
+    office.ensure()
+    shutil.rmtree(office.place.worktree)
+    office.place.worktree.mkdir()
+
+    assert office.run("1.1", "touch here") == "its program ended with exit code 0"
+    assert (office.place.worktree / "here").exists()
 
 
 def test_while_a_program_hangs_the_session_is_working_and_takes_nothing(office: Office, wait_for: WaitFor) -> None:

@@ -6,14 +6,17 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from devclaw_py.errors import ConfigError, NoCredentials
 from devclaw_py.model.pipeline import Provider
 from devclaw_py.model.settings import GitHubSettings, GitLabSettings, Settings
+from devclaw_py.trackers import gates
 from devclaw_py.trackers.auth import Credentials, Keyring, Kind
+from devclaw_py.trackers.forges import Entry
 
 GITHUB, GITLAB = Provider.GITHUB, Provider.GITLAB
 ENVIRONMENT = {"GH_TOKEN": "gh-canary", "GH_ENTERPRISE_TOKEN": "ghe-canary", "GITLAB_TOKEN": "gl-canary"}
@@ -86,12 +89,29 @@ def test_a_gh_that_knows_no_token_is_no_token(tmp_path: Path, gh: Path) -> None:
     [
         (GITHUB, "github.com", "GH_TOKEN"),
         (GITHUB, "acme.ghe.com", "GH_TOKEN"),
-        (GITHUB, "ghe.corp.example", "GH_ENTERPRISE_TOKEN"),
         (GITLAB, "gitlab.com", "GITLAB_TOKEN"),
     ],
 )
 def test_a_variable_is_for_the_hosts_it_is_for(tmp_path: Path, provider: Provider, host: str, found: str) -> None:
     assert source(keyring(tmp_path, ENVIRONMENT), provider, host) == f"environment {found}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "hosts"),
+    [
+        ({}, ()),
+        ({"GH_HOST": "ghe.corp.example"}, ()),
+        ({}, ("github.corp.example", "https://ghe.corp.example:8443")),
+    ],
+)
+def test_an_enterprise_variable_goes_to_no_host_that_nobody_named(
+    tmp_path: Path, environ: dict[str, str], hosts: tuple[str, ...]
+) -> None:
+    ring = keyring(tmp_path, {**ENVIRONMENT, **environ}, github={"hosts": hosts})
+
+    assert source(ring, GITHUB, "evil.example") is None
+    named = "environment GH_ENTERPRISE_TOKEN" if environ or hosts else None
+    assert source(ring, GITHUB, "ghe.corp.example") == named
 
 
 @pytest.mark.parametrize("host", ["git.corp.example", "evil.example"])
@@ -225,3 +245,21 @@ def test_a_secret_is_in_no_text_of_its_credentials() -> None:
 
     assert "canary" not in f"{found!r}{found}"
     assert found.fingerprint not in found.secret
+
+
+def test_a_token_file_with_more_than_a_token_is_refused_without_showing_it(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("gh-canary\nsecond line\n")
+
+    with pytest.raises(ConfigError, match="holds more than a token") as refused:
+        keyring(tmp_path, github={"token_file": "token"}).need(GITHUB, "github.com")
+
+    assert "canary" not in str(refused.value)
+
+
+def test_the_hint_for_a_missing_library_needs_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "find_spec", lambda _: None)
+
+    with pytest.raises(ConfigError) as missing:
+        gates.open_gate(cast("Entry", SimpleNamespace(provider=GITHUB)))
+
+    assert missing.value.hint == "pip install '.[github]' in devclaw's checkout"

@@ -131,3 +131,26 @@ def test_a_torn_file_is_an_empty_budget(budget: Budget, tmp_path: Path) -> None:
     (tmp_path / f"budget-{KEY}.json").write_text('{"writes": ["2026')
 
     spend(budget, 60, Spend.FINISH)
+
+
+def test_an_hour_carries_at_least_thirty_tasks(budget: Budget, clock: VirtualClock) -> None:
+    begin, finish = Spend.BEGIN, Spend.FINISH
+    pickup, done = [begin, finish], [begin, begin, finish, finish]
+    task = [*pickup, *done, *pickup, begin, finish, finish, finish, finish]
+    began, ended = clock.now(), []
+    while clock.now() < began + timedelta(hours=2):
+        for kind in task:
+            spend_in_time(budget, clock, kind)
+        ended.append(clock.now())
+
+    assert len(task) == 13
+    assert 400 // 13 <= sum(at >= began + timedelta(hours=1) for at in ended) <= 450 // 13
+
+
+def spend_in_time(budget: Budget, clock: VirtualClock, kind: Spend) -> None:
+    """Spend one as soon as there is room."""
+    while True:
+        try:
+            return spend(budget, 1, kind)
+        except RateLimited as limited:
+            clock.sleep(max((limited.retry_at - clock.now()).total_seconds(), 0.001))

@@ -37,6 +37,12 @@ def test_the_present_form_is_left_alone() -> None:
     assert migrate(projects)["-1"] is PRESENT
 
 
+@pytest.mark.parametrize("workers", [{"dev": "three"}, {"dev": 2, "boss": "x"}, {"dev": 1.5}])
+def test_a_wrong_number_of_workers_is_left_for_the_registry_to_refuse(workers: dict[str, Any]) -> None:
+    entry = {**PRESENT, "workers": workers}
+    assert migrate({"-1": entry})["-1"]["workers"] == workers
+
+
 @pytest.mark.parametrize(
     ("alias", "tier"), [("haiku", "junior"), ("sonnet", "medior"), ("opus", "senior"), ("grok", "qa")]
 )

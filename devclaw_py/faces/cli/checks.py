@@ -14,7 +14,7 @@ from devclaw_py.agents.kinds import open_agent
 from devclaw_py.agents.surroundings import base_environment
 from devclaw_py.app import App
 from devclaw_py.chat.notify import notifier_for
-from devclaw_py.errors import ConfigError, DevClawError
+from devclaw_py.errors import ConfigError, DevClawError, StateCorrupt
 from devclaw_py.faces.opening import hands_to_look
 from devclaw_py.kernel.config import load
 from devclaw_py.model.finding import Finding, Severity
@@ -132,11 +132,9 @@ def _journal(app: App) -> Iterator[Finding]:
     try:
         intents = app.store.journal.intents()
     except (DevClawError, OSError) as error:
-        yield _critical(
-            "journal",
-            str(error),
-            getattr(error, "hint", None) or "move the file away; the label of each issue says where it stands",
-        )
+        broken = isinstance(error, StateCorrupt)
+        mend = "move the file away; the label of each issue says where it stands" if broken else "leave it where it is"
+        yield _critical("journal", str(error), getattr(error, "hint", None) or mend)
         return
     if intents:
         said = f"{len(intents)} operations are under way, interrupted or wait"

@@ -59,10 +59,12 @@ def heartbeat(
 
 
 def _tell(done: Tick, *, as_json: bool) -> None:
-    """Print what an eventful tick did; a quiet one says nothing."""
+    """Print what an eventful tick did, or what ended it; a quiet one says nothing."""
     if any(visit.eventful for visit in done.visits):
         _report(done.visits, as_json=as_json)
         sys.stdout.flush()
+    if done.trouble is not None:
+        hint(f"✖ a tick failed, and the next one comes: {done.trouble}")
 
 
 def _planned(app: App, found: Plan, *, as_json: bool) -> int:

@@ -19,6 +19,8 @@ from devclaw_py.faces.cli.output import cell, console, show
 from devclaw_py.faces.cli.standing import standing
 from devclaw_py.faces.cli.words import json_line
 from devclaw_py.faces.opening import open_to_look
+from devclaw_py.model.pipeline import Mode
+from devclaw_py.rules import announce
 
 TITLE_CHARS = 60
 REFINING_SHOWN = 3
@@ -170,6 +172,8 @@ def _troubles(entry: Mapping[str, Any]) -> Iterator[Text]:
     name = entry["name"]
     if "error" in entry:
         yield cell(f"✖ {name}: {entry['error']['message']}", "red")
+    if held := announce.held_back(Mode(entry.get("mode", Mode.RUNNING))):
+        yield cell(f"⏸ {name} {held} (devclaw resume {name})", "yellow")
     for parked in entry.get("parked", ()):
         yield cell(f"⏸ {name}: {parked['operation']} waits: {parked['reason']}; next try {parked['nextTry']}", "yellow")
     for asked in entry.get("questions", ()):

@@ -213,12 +213,12 @@ class GitHubTracker:
             found += self._client.shaped(list[form], reply)  # type: ignore[valid-type]  # a form given at run time
         return found
 
-    def _add(self, number: int, labels: Sequence[str]) -> Reply:
+    def _add(self, number: int, labels: Sequence[str], spend: Spend = Spend.FINISH) -> Reply:
         reply = self._client.ask(
             "POST",
             self._path + segments("issues", number, "labels"),
             f"label issue #{number}",
-            spend=Spend.FINISH,
+            spend=spend,
             body={"labels": list(labels)},
             told=GONE,
         )
@@ -226,7 +226,8 @@ class GitHubTracker:
         return reply
 
     def _adopt(self, number: int) -> None:
-        self._add(number, [MANAGED])
+        # Hundreds at once must leave room for the second half of a move.
+        self._add(number, [MANAGED], Spend.BEGIN)
 
     def _change(self, number: int, verb: str, body: Mapping[str, str]) -> None:
         self._round.end()

@@ -236,7 +236,8 @@ class GitLabTracker:
         return reply
 
     def _adopt(self, number: int) -> None:
-        self._edit(number, Spend.FINISH, add_labels=[MANAGED])
+        # Hundreds at once must leave room for what ends an operation.
+        self._edit(number, Spend.BEGIN, add_labels=[MANAGED])
 
     def _names(self, reply: Reply) -> frozenset[str]:
         return frozenset(without(self._client.shaped(RawIssue, reply).names, MANAGED))

@@ -5,23 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, cast
 
 import pytest
 
-from devclaw_py.app import App
-from devclaw_py.model.project import Forge
-from devclaw_py.model.task import Task
 from devclaw_py.operations.registry import fail_points
-from devclaw_py.trackers.github.shapes import RawIssue
-from tests.forge import hand
 from tests.forge.emulated import GitHub
-from tests.real.crash.conftest import GROUP, Yard
-from tests.real.crash.judge import violations
+from tests.real.crash.conftest import Yard
+from tests.real.crash.hub import HubYard, hub_yard
 from tests.real.crash.test_kills import CASES
 
 FULL = bool(os.environ.get("DEVCLAW_CI_FULL"))
@@ -31,45 +22,15 @@ POINTS = [(name, point) for name in KINDS for point in fail_points() if point.st
 CLAIMERS = 8
 
 
-@dataclass
-class HubYard(Yard):
-    """A yard whose issues are on GitHub; they are read as a human sees them."""
-
-    github: GitHub | None = None
-
-    @property
-    def forge(self) -> Forge:
-        assert self.github is not None
-        return self.github.forge
-
-    def app(self) -> App:
-        return hand.app_on(self.workspace, self.forge, dict(self.environ))
-
-    def start(self, tool: str, *, failpoint: str | None = None, **arguments: Any) -> subprocess.Popen[str]:
-        environ = {**self.environ, **({"DEVCLAW_FAILPOINT": failpoint} if failpoint else {})}
-        given = json.dumps({"projectGroupId": GROUP, **arguments})
-        argv = [sys.executable, hand.__file__, str(self.workspace), self.forge.model_dump_json(), tool, given]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(argv, env=environ, cwd=self.folder, stdout=pipe, stderr=pipe, text=True)
-
-    def tasks(self, group: str = GROUP) -> list[Task]:
-        assert self.github is not None
-        raws = self.github.human("GET", "/issues?state=all&per_page=100&sort=created&direction=asc")
-        return [RawIssue.model_validate(raw).task() for raw in raws]
-
-
 @pytest.fixture
 def yard(make_yard: Callable[[], Yard], github: GitHub) -> HubYard:
-    made = make_yard()
-    yard = HubYard(made.folder, made.environ, github)
-    yard.add_project(GROUP)
-    return yard
+    return hub_yard(make_yard, github)
 
 
 @pytest.mark.parametrize(("case", "point"), POINTS)
 def test_a_killed_call_leaves_one_state_on_github_and_the_task_goes_on(yard: HubYard, case: str, point: str) -> None:
     given = CASES[case]
-    given.before(cast(Yard, yard))
+    given.before(yard)
 
     killed = yard.start(given.tool, failpoint=f"{point}:kill", **given.arguments)
     _, err = killed.communicate(timeout=120)
@@ -77,7 +38,7 @@ def test_a_killed_call_leaves_one_state_on_github_and_the_task_goes_on(yard: Hub
     yard.recover()
     yard.idle()
 
-    assert violations(yard) == []
+    assert yard.wrong() == []
     assert yard.intents() == []
     assert yard.rows("line") == []
 
@@ -91,4 +52,4 @@ def test_of_eight_processes_that_claim_one_issue_one_gets_it(yard: HubYard, gith
 
     assert sum(answer["success"] for answer in answers) == 1
     assert github.labels(1) == {"Doing", "devclaw"}
-    assert violations(yard) == []
+    assert yard.wrong() == []

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -155,4 +156,5 @@ def kill_a_worker(yard: Yard, chance: random.Random) -> None:
     argv = ["tmux", "-L", socket_name(yard.workspace), "list-panes", "-a", "-F", "#{pane_pid}"]
     panes = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
     if panes:
-        os.kill(int(chance.choice(panes)), signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a pane that stays when its process has ended is listed as well
+            os.kill(int(chance.choice(panes)), signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from devclaw_py.kernel.clock import VirtualClock
 from devclaw_py.model.pipeline import State
 from devclaw_py.rules.labels import COLOURS
 from devclaw_py.trackers.forge import poll
+from devclaw_py.trackers.forge.budget import Pace
 from devclaw_py.trackers.github.tracker import GitHubTracker
 from tests.forge.emulated import GitHub
 from tests.forge.proxy import Answer, Fault, said
@@ -86,6 +88,21 @@ def test_what_another_process_changed_is_seen_at_the_next_poll(github: GitHub, t
     github.human("DELETE", f"/issues/{number}/labels/To%20Do")
 
     assert waiting(tracker) == []
+
+
+def test_a_second_change_within_one_second_is_seen(github: GitHub, tracker: GitHubTracker) -> None:
+    def at_once(answer: Answer) -> Answer:
+        answer.content = re.sub(rb'"updated_at":"[^"]*"', b'"updated_at":"2026-01-02T03:04:05Z"', answer.content)
+        return answer
+
+    number = tracker.create("An issue", "", labels=["To Do"]).number
+    github.proxy.faults.append(Fault(r"^GET .*/issues\?", edit=at_once, times=20))
+    seen = [waiting(tracker)]
+    for label in ("Doing", "To Do"):
+        github.human("PUT", f"/issues/{number}/labels", {"labels": [label, "devclaw"]})
+        seen.append(waiting(tracker))
+
+    assert seen == [[number], [], [number]]
 
 
 def test_of_a_long_list_only_the_page_with_changes_is_read(
@@ -165,6 +182,15 @@ def test_an_issue_that_cannot_be_labelled_is_listed_all_the_same(github: GitHub,
     github.clock.sleep(120)
     assert waiting(tracker) == [number]
     assert github.labels(number) == {"To Do", "devclaw"}
+
+
+def test_taking_in_many_issues_leaves_room_for_the_end_of_a_move(github: GitHub, tracker: GitHubTracker) -> None:
+    numbers = [by_hand(github, "To Do") for _ in range(8)]
+    client = github.client(pace=Pace(per_minute=6))
+    github.clock.sleep(61)
+
+    assert waiting(github.tracker(client)) == numbers
+    assert client.budget.left()[0] == 1
 
 
 def test_an_issue_without_a_state_stays_in_the_list(github: GitHub, tracker: GitHubTracker) -> None:
