@@ -20,6 +20,7 @@ from devclaw_py.model.pipeline import State
 from devclaw_py.night.dispatch import Known
 from devclaw_py.night.simulation import script
 from devclaw_py.night.simulation.outside import Killed, Trap
+from devclaw_py.night.simulation.settled import bugs, misreported
 from devclaw_py.night.simulation.timeline import Timeline
 from devclaw_py.night.simulation.world import World, night_tick
 
@@ -175,10 +176,7 @@ def run(numbers: range, folder: Path) -> int:
         here.mkdir()
         world = make_world(first, here, roads)
         given += sum(raced(number, world, roads) for number in range(first, min(first + A_WORLD, numbers.stop)))
-        # What the last workers left free is given out by the tick that would follow.
-        night_tick(world.app, Known())
-        world.watch.dawn()
-        assert world.ledger.broken == [], f"world {first}"
+        assert [*bugs(world), *misreported(world)] == [], f"world {first}"
     return given
 
 

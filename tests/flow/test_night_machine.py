@@ -25,7 +25,8 @@ from devclaw_py.night.simulation.trouble import Trouble
 from devclaw_py.night.simulation.world import World
 
 FULL = bool(os.environ.get("DEVCLAW_CI_FULL"))
-EXAMPLES, STEPS = (300, 60) if FULL else (12, 30)
+EXAMPLES, STEPS = (150, 50) if FULL else (12, 30)
+LIMIT_S = 3600 if FULL else 300
 GROUPS = ("-1001", "-1002")
 TIERS = ("junior", "medior", "senior", "qa")
 # Workers of whom many do not do what they should, quickly.
@@ -153,10 +154,12 @@ SHAPE = settings(
 )
 
 
+@pytest.mark.timeout(LIMIT_S)
 def test_what_must_hold_does_whoever_does_what() -> None:
     run_state_machine_as_test(Night, settings=settings(SHAPE, derandomize=True))
 
 
+@pytest.mark.timeout(LIMIT_S)
 def test_what_must_hold_does_from_a_fresh_seed_on(capsys: pytest.CaptureFixture[str]) -> None:
     number = random.SystemRandom().randrange(2**32)
     with capsys.disabled():

@@ -73,6 +73,7 @@ def test_what_must_hold_does_all_night(first: int) -> None:
     assert {seed: found for seed, found in broken.items() if found} == {}
 
 
+@pytest.mark.timeout(1800 if FULL else 300)
 def test_what_must_hold_does_in_nights_nobody_has_seen(capsys: pytest.CaptureFixture[str]) -> None:
     first = random.SystemRandom().randrange(10**6, 10**9)
     with capsys.disabled():
