@@ -274,6 +274,8 @@ def shop(
     secrets.write_text(f"ANTHROPIC_BASE_URL={standin.url}\nANTHROPIC_AUTH_TOKEN={standin.token}\n")
     (shop.workspace / "devclaw.toml").write_text(
         f"[agent]\nclaude_bin = {json.dumps(claude_bin)}\nenv_file = 'claude.env'\n"
+        # What is handed out is the test's to say.
+        "[heartbeat]\ndispatch = false\n"
     )
     shop.repo.mkdir()
     shop.git("init", "-qb", "main")

@@ -96,6 +96,7 @@ def busy(shop: Shop) -> None:
 def test_a_turn_without_a_report_is_reminded_three_times_and_then_announced(shop: Shop) -> None:
     work(shop, "[[standin: say I think I am done]]")
     assert did(shop, 0) == []
+    shop.wait_for(shop.idle, "the worker is idle")
 
     for number in range(3):
         (done,) = passes(shop, 200 * (number + 1))

@@ -107,7 +107,7 @@ class Run:
         yield "git", self.shop.git("cat-file", "--batch-all-objects", "--batch")
 
     def pane(self) -> psutil.Process:
-        return psutil.Process(int(self.shop.tmux("list-panes", "-a", "-F", "#{pane_pid}")))
+        return psutil.Process(int(self.shop.tmux("list-panes", "-a", "-F", "#{pane_pid}").split()[0]))
 
     def holding(self, secret: str) -> set[str]:
         """Return the files that hold the secret, below the folder in which everything of the run stands."""
